@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# make            build/oomsnoop
+# make static     build/oomsnoop-static: no shared library at all, stripped
+# make demo       installs what is missing, builds, makes one contained OOM kill, shows the record
+# make check      installs what is missing, builds, runs every test; last line "N passed, N failed"
+# make check-long proofs that take longer
+# make unit | e2e | vm | lint | bench | install | clean
+
+VERSION := 0.1.0
+B ?= build
+PREFIX ?= /usr/local
+
+CC ?= cc
+CLANG ?= clang
+BPFTOOL ?= $(shell command -v bpftool || echo /usr/sbin/bpftool)
+ARCH := $(shell uname -m | sed -e s/x86_64/x86/ -e s/aarch64/arm64/)
+
+# V=1 shows the commands.
+Q := $(if $(V),,@)
+
+WARN := -Wall -Wextra -Werror -Wformat=2 -Wshadow -Wstrict-prototypes -Wmissing-prototypes \
+	-Wpointer-arith -Wundef -Wvla -Wno-format-nonliteral
+CPPFLAGS := -D_GNU_SOURCE -DOOMSNOOP_VERSION='"$(VERSION)"' -Iuser -Ibpf -I$(B)
+CFLAGS ?= -O2 -g
+CFLAGS += -std=gnu17 -fno-omit-frame-pointer $(WARN)
+LDLIBS := -lbpf -lelf -lz -lcap-ng
+STATIC_LDLIBS := -lbpf -lelf -lz -lcap-ng
+
+# The object that defines the maps goes first: bpftool's linker takes their place from the first mention.
+BPF_SRCS := bpf/state.bpf.c $(filter-out bpf/state.bpf.c,$(wildcard bpf/*.bpf.c))
+BPF_OBJS := $(BPF_SRCS:%.c=$(B)/%.o)
+SKEL := $(B)/oomsnoop.skel.h
+
+# Everything but main.c is a library that the unit tests link, too.
+USER_SRCS := $(filter-out user/main.c,$(wildcard user/*/*.c))
+USER_OBJS := $(USER_SRCS:%.c=$(B)/%.o)
+# What needs neither libbpf nor the skeleton: all that is tested without root.
+BPF_USER := user/source/loader.c user/source/ring.c user/source/probe.c user/source/census.c
+PURE_OBJS := $(filter-out $(BPF_USER:%.c=$(B)/%.o) $(B)/user/cmd/%.o,$(USER_OBJS)) $(B)/user/cmd/filter.o
+PURE_LIB := $(B)/liboomsnoop-pure.a
+
+all: $(B)/oomsnoop
+
+# --- the kernel side ---
+$(B)/bpf/%.bpf.o: bpf/%.bpf.c $(wildcard bpf/*.h) vmlinux/$(ARCH)/vmlinux.h
+	@mkdir -p $(@D)
+	$(Q)$(CLANG) -target bpf -mcpu=v3 -O2 -g -Wall -Wextra -Werror -Wno-unused-parameter \
+		-Wno-missing-declarations -D__TARGET_ARCH_$(ARCH) -Ivmlinux/$(ARCH) -Ibpf -c $< -o $@
+
+$(B)/oomsnoop.bpf.o: $(BPF_OBJS)
+	$(Q)$(BPFTOOL) gen object $@ $^
+
+$(SKEL): $(B)/oomsnoop.bpf.o
+	$(Q)$(BPFTOOL) gen skeleton $< name oomsnoop > $@.tmp && mv $@.tmp $@
+
+# --- user space ---
+$(B)/user/%.o: user/%.c
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c $< -o $@
+
+$(BPF_USER:%.c=$(B)/%.o): $(SKEL)
+
+$(B)/oomsnoop: $(USER_OBJS) $(B)/user/main.o
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+
+static: $(B)/oomsnoop-static
+$(B)/oomsnoop-static: $(USER_OBJS) $(B)/user/main.o
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -static -Wl,--gc-sections -o $@ $^ $(STATIC_LDLIBS)
+	$(Q)strip $@
+
+# --- tests ---
+UNIT_SRCS := $(wildcard tests/unit/test_*.c)
+UNIT_BINS := $(UNIT_SRCS:tests/unit/%.c=$(B)/tests/unit/%)
+$(PURE_LIB): $(PURE_OBJS)
+	@rm -f $@
+	$(Q)$(AR) rcs $@ $^
+
+$(B)/tests/unit/%: tests/unit/%.c $(PURE_LIB)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS) -Itests/unit $(CFLAGS) -MMD -MP -o $@ $< $(PURE_LIB) -lcmocka -ljansson -lcap-ng
+
+WORKLOADS := $(patsubst tests/workloads/%.c,$(B)/tests/workloads/%,$(wildcard tests/workloads/*.c))
+$(B)/tests/workloads/%: tests/workloads/%.c tests/workloads/workload.h
+	@mkdir -p $(@D)
+	$(Q)$(CC) -O2 -static -D_GNU_SOURCE $(WARN) -o $@ $<
+
+workloads: $(WORKLOADS)
+unit-bins: $(UNIT_BINS)
+
+# A second build of the unit tests under AddressSanitizer and UndefinedBehaviorSanitizer.
+SAN_FLAGS := -O1 -fsanitize=address,undefined -fno-sanitize-recover=undefined
+
+unit: unit-bins
+	tests/unit/run $(UNIT_BINS)
+
+unit-san:
+	+$(MAKE) --no-print-directory B=$(B)/san CFLAGS="-g $(SAN_FLAGS)" unit-bins
+	tests/unit/run $(UNIT_SRCS:tests/unit/%.c=$(B)/san/tests/unit/%)
+
+lint: $(B)/oomsnoop unit-bins workloads
+	tools/lint
+
+demo:
+	tools/install-deps build
+	+$(MAKE) --no-print-directory $(B)/oomsnoop $(B)/tests/workloads/eat
+	tools/demo
+
+check:
+	tools/install-deps check
+	+$(MAKE) --no-print-directory all static workloads unit-bins
+	tests/check
+
+check-long:
+	tools/install-deps bench
+	+$(MAKE) --no-print-directory all static workloads unit-bins
+	tests/check-long
+
+bench:
+	tools/install-deps bench
+	+$(MAKE) --no-print-directory all static workloads
+	tools/bench/run
+
+install: $(B)/oomsnoop
+	install -D -m 0755 $(B)/oomsnoop $(DESTDIR)$(PREFIX)/sbin/oomsnoop
+	install -D -m 0644 docs/oomsnoop.8 $(DESTDIR)$(PREFIX)/share/man/man8/oomsnoop.8
+
+clean:
+	rm -rf $(B)
+
+-include $(USER_OBJS:.o=.d) $(UNIT_BINS:=.d)
+.PHONY: all static workloads unit-bins unit unit-san lint demo check check-long bench install clean
+.DELETE_ON_ERROR:
