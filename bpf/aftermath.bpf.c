@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* aftermath.bpf.c: what came after: exits, memory that came back, the reaper. */
+#include "common.bpf.h"
+
+/*
+ * The last thread of a process. signal->live falls before this tracepoint on every kernel, so the
+ * later argument `group_dead` (6.16) is not needed.
+ */
+SEC("?tp_btf/sched_process_exit")
+int BPF_PROG(exit_tp, struct task_struct *task)
+{
+	u32 tgid, *number;
+	struct ev_exit *e;
+
+	if (BPF_CORE_READ(task, signal, live.counter) != 0)
+		return 0;
+	tgid = BPF_CORE_READ(task, tgid);
+	number = bpf_map_lookup_elem(&killed_tgids, &tgid);
+	if (!number && ring_is_busy()) {
+		drop_count(EV_DROP_PROCESS);
+		return 0;
+	}
+	e = bpf_ringbuf_reserve(&events, sizeof(*e), 0);
+	if (!e) {
+		drop_count(number ? EV_DROP_INCIDENT : EV_DROP_PROCESS);
+		return 0;
+	}
+	hdr_fill(&e->hdr, sizeof(*e), EV_EXIT, number ? *number : 0);
+	e->tgid = tgid;
+	e->oom_victim = BPF_CORE_READ(task, signal, oom_mm) != NULL;
+	e->start_ns = BPF_CORE_READ(task, group_leader, start_boottime);
+	e->exit_code = BPF_CORE_READ(task, exit_code);
+	e->pad = 0;
+	bpf_ringbuf_submit(e, wake_flag(number != NULL));
+	if (number)
+		bpf_map_delete_elem(&killed_tgids, &tgid);
+	return 0;
+}
+
+/*
+ * The last to let go of an address space may be a kernel thread, or somebody who reads the victim's
+ * files in /proc: only a victim's own chain says anything.
+ */
+static __always_inline bool is_victim(struct task_struct *task, struct mm_struct *mm)
+{
+	u32 tgid = BPF_CORE_READ(task, tgid);
+
+	return BPF_CORE_READ(task, signal, oom_mm) == mm ||
+	       bpf_map_lookup_elem(&killed_tgids, &tgid);
+}
+
+/* The usage of every level of the victim's chain once its pages are gone. */
+static __always_inline int mm_freed(struct mm_struct *mm)
+{
+	struct task_struct *current = (void *)bpf_get_current_task();
+	struct cgroup_subsys_state *css;
+	u64 key = (u64)mm;
+	struct ev_mm_freed *e;
+	u32 *number, i;
+
+	number = bpf_map_lookup_elem(&killed_mms, &key);
+	if (!number)
+		return 0;
+	e = bpf_ringbuf_reserve(&events, sizeof(*e), 0);
+	if (!e) {
+		drop_count(EV_DROP_INCIDENT);
+		return 0;
+	}
+	hdr_fill(&e->hdr, sizeof(*e), EV_MM_FREED, *number);
+	e->mm = key;
+	css = is_victim(current, mm) ? css_of_task(current) : NULL;
+	for (i = 0; i < EV_FREED_LEVELS; i++) {
+		struct mem_cgroup *memcg = memcg_of_css(css);
+
+		e->usage_pages[i] = EV_UNKNOWN;
+		if (!css)
+			continue;
+		e->usage_pages[i] = BPF_CORE_READ(memcg, memory.usage.counter);
+		css = BPF_CORE_READ(css, parent);
+	}
+	bpf_ringbuf_submit(e, wake_flag(true));
+	bpf_map_delete_elem(&killed_mms, &key);
+	return 0;
+}
+
+SEC("?tp_btf/exit_mmap")
+int BPF_PROG(freed_tp, struct mm_struct *mm)
+{
+	return mm_freed(mm);
+}
+
+SEC("?fexit/exit_mmap")
+int BPF_PROG(freed_fexit, struct mm_struct *mm)
+{
+	return mm_freed(mm);
+}
+
+static __always_inline int reap_send(u32 stage, int pid)
+{
+	struct ev_reap *e = bpf_ringbuf_reserve(&events, sizeof(*e), 0);
+
+	if (!e) {
+		drop_count(EV_DROP_INCIDENT);
+		return 0;
+	}
+	hdr_fill(&e->hdr, sizeof(*e), EV_REAP, 0);
+	e->stage = stage;
+	e->tid = pid;
+	bpf_ringbuf_submit(e, wake_flag(stage == EV_REAP_FINISH));
+	return 0;
+}
+
+SEC("?tp_btf/finish_task_reaping")
+int BPF_PROG(reap_finish_tp, int pid)
+{
+	return reap_send(EV_REAP_FINISH, pid);
+}
+
+SEC("?tp_btf/skip_task_reaping")
+int BPF_PROG(reap_skip_tp, int pid)
+{
+	return reap_send(EV_REAP_SKIP, pid);
+}

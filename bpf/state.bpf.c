@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* state.bpf.c: the maps and variables that all programs share. */
+#include "common.bpf.h"
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";
+
+struct events_map events SEC(".maps");
+struct killed_tgids_map killed_tgids SEC(".maps");
+struct killed_mms_map killed_mms SEC(".maps");
+struct percpu_offsets_map percpu_offsets SEC(".maps");
+struct last_signals_map last_signals SEC(".maps");
+
+struct oom_scope scope = {};
+__u32 last_number = 0;
+__u64 drops[EV_DROP_COUNT] = {};
+
+/* Set by the loader before the programs are loaded. */
+const volatile bool scope_hooked = false; /* out_of_memory()'s entry and return are hooked */
+const volatile __u32 cpu_count = 0; /* possible CPUs; 0: sum nothing exactly */
+const volatile __u64 ring_busy_bytes = 2 * 1024 * 1024;
+const volatile __u64 ring_wake_bytes = 512 * 1024;
+const volatile __u32 memory_hierarchy = 0; /* of cgroups that have a memory controller; 0 is v2 */
