@@ -1,0 +1,309 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "source/loader.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "oomsnoop.skel.h"
+#include "source/probe.h"
+#include "source/ring.h"
+
+#define DEFAULT_RING (4U << 20)
+#define LOAD_TRIES 16 /* each rules out one alternative */
+
+/* --- what libbpf says: kept, so that a failure can be told without noise on success --- */
+
+static struct {
+	char text[4096];
+	size_t len;
+	bool verbose;
+	char failed_program[64];
+} libbpf_log;
+
+static void log_keep(const char *line)
+{
+	size_t len = strlen(line);
+
+	if (len >= sizeof(libbpf_log.text))
+		return;
+	if (libbpf_log.len + len >= sizeof(libbpf_log.text)) {
+		size_t half = libbpf_log.len / 2;
+
+		memmove(libbpf_log.text, libbpf_log.text + half, libbpf_log.len - half);
+		libbpf_log.len -= half;
+		if (libbpf_log.len + len >= sizeof(libbpf_log.text))
+			libbpf_log.len = 0;
+	}
+	memcpy(libbpf_log.text + libbpf_log.len, line, len + 1);
+	libbpf_log.len += len;
+}
+
+static int log_print(enum libbpf_print_level level, const char *format, va_list args)
+{
+	char line[512];
+	const char *at;
+
+	if (level == LIBBPF_DEBUG)
+		return 0;
+	vsnprintf(line, sizeof(line), format, args);
+	/* libbpf tells which program a kernel refused only here. */
+	at = strstr(line, "': failed to load: ");
+	if (at && sscanf(line, "libbpf: prog '%63[^']'", libbpf_log.failed_program) != 1)
+		libbpf_log.failed_program[0] = '\0';
+	log_keep(line);
+	if (libbpf_log.verbose)
+		fputs(line, stderr);
+	return 0;
+}
+
+const char *tracer_log(void)
+{
+	return libbpf_log.text;
+}
+
+void tracer_verbose(bool on)
+{
+	libbpf_log.verbose = on;
+}
+
+/* --- planning --- */
+
+static bool listed(const char *list, const char *name)
+{
+	size_t len = strlen(name);
+
+	for (const char *at = list; at && *at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL)
+		if (!strncmp(at, name, len) && (at[len] == ',' || at[len] == '\0'))
+			return true;
+	return false;
+}
+
+static void rule_out_unwanted(struct hooks *hooks, const char *without)
+{
+	for (int i = 0; i < HOOK_COUNT; i++)
+		for (size_t j = 0; j < hook_alternatives(&hook_table[i]); j++) {
+			const struct hook_alternative *alternative = &hook_table[i].alternatives[j];
+			char label[96];
+
+			hook_label(alternative, label, sizeof(label));
+			if (listed(without, hook_table[i].name) || listed(without, label) ||
+				listed(without, hook_kind_name(alternative->programs[0].kind)))
+				snprintf(hooks->states[i].why[j], sizeof(hooks->states[i].why[j]),
+					"left out on request");
+		}
+}
+
+static void rule_out(struct hooks *hooks, int purpose, const char *doing, int error)
+{
+	struct hook_state *state = &hooks->states[purpose];
+
+	snprintf(state->why[state->serving], sizeof(state->why[0]), "%s failed: %s", doing,
+		strerror(-error));
+	state->serving = -1;
+}
+
+/* The serving alternative that holds a program; -1: none. */
+static int purpose_of_program(const struct hooks *hooks, const char *name)
+{
+	for (int i = 0; i < HOOK_COUNT; i++) {
+		int serving = hooks->states[i].serving;
+
+		for (size_t k = 0; serving >= 0 && k < HOOK_PROGRAMS; k++) {
+			const char *own = hook_table[i].alternatives[serving].programs[k].name;
+
+			if (own && !strcmp(own, name))
+				return i;
+		}
+	}
+	return -1;
+}
+
+/* --- loading --- */
+
+static void rodata_fill(struct oomsnoop *skel, const struct tracer_options *options,
+	const struct hooks *hooks, uint32_t ring)
+{
+	skel->rodata->scope_hooked = hook_served(hooks, HOOK_SCOPE);
+	skel->rodata->cpu_count = options->host->cpus;
+	skel->rodata->ring_busy_bytes = ring / 2;
+	skel->rodata->ring_wake_bytes = ring / 8;
+	skel->rodata->memory_hierarchy =
+		options->host->memory_hierarchy > 0 ? options->host->memory_hierarchy : 0;
+}
+
+static void autoload_set(struct oomsnoop *skel, const struct hooks *hooks)
+{
+	for (int i = 0; i < HOOK_COUNT; i++) {
+		int serving = hooks->states[i].serving;
+
+		for (size_t k = 0; serving >= 0 && k < HOOK_PROGRAMS; k++) {
+			const char *name = hook_table[i].alternatives[serving].programs[k].name;
+			struct bpf_program *program =
+				name ? bpf_object__find_program_by_name(skel->obj, name) : NULL;
+
+			if (program)
+				bpf_program__set_autoload(program, true);
+		}
+	}
+}
+
+static int skel_load(
+	const struct tracer_options *options, const struct hooks *hooks, struct oomsnoop **ret)
+{
+	uint32_t ring = options->ring_bytes ? options->ring_bytes : DEFAULT_RING;
+	struct oomsnoop *skel = oomsnoop__open();
+	int error;
+
+	if (!skel)
+		return -errno;
+	rodata_fill(skel, options, hooks, ring);
+	bpf_map__set_max_entries(skel->maps.events, ring);
+	autoload_set(skel, hooks);
+	error = oomsnoop__load(skel);
+	if (error) {
+		oomsnoop__destroy(skel);
+		return error;
+	}
+	*ret = skel;
+	return 0;
+}
+
+/* Loads what the plan names; a program that the kernel refuses is ruled out, and the plan is made
+ * again. */
+static int skel_load_planned(struct probe *probe, const struct tracer_options *options,
+	struct hooks *hooks, struct oomsnoop **ret)
+{
+	int error = -EOPNOTSUPP;
+
+	for (int i = 0; i < LOAD_TRIES; i++) {
+		int purpose;
+
+		probe_plan(probe, hooks);
+		if (!hook_served(hooks, HOOK_VICTIM))
+			return -EOPNOTSUPP;
+		libbpf_log.failed_program[0] = '\0';
+		error = skel_load(options, hooks, ret);
+		if (!error)
+			return 0;
+		purpose = purpose_of_program(hooks, libbpf_log.failed_program);
+		if (purpose < 0)
+			return error;
+		rule_out(hooks, purpose, "loading", error);
+	}
+	return error;
+}
+
+static int attach_alternative(
+	struct oomsnoop *skel, struct tracer *tracer, const struct hook_alternative *alternative)
+{
+	size_t from = tracer->link_count;
+
+	for (size_t k = 0; k < HOOK_PROGRAMS && alternative->programs[k].name; k++) {
+		struct bpf_program *program =
+			bpf_object__find_program_by_name(skel->obj, alternative->programs[k].name);
+		struct bpf_link *link = bpf_program__attach(program);
+
+		if (!link) {
+			int error = -errno;
+
+			while (tracer->link_count > from)
+				bpf_link__destroy(tracer->links[--tracer->link_count]);
+			return error;
+		}
+		tracer->links[tracer->link_count++] = link;
+		if (alternative->programs[k].kind == HOOK_ITER)
+			tracer->census_link = link;
+	}
+	return 0;
+}
+
+static void links_destroy(struct tracer *tracer)
+{
+	while (tracer->link_count)
+		bpf_link__destroy(tracer->links[--tracer->link_count]);
+	tracer->census_link = NULL;
+}
+
+/* Attaches the table. >0: something was refused and has another alternative, so the plan must be
+ * made again. */
+static int attach_all(struct tracer *tracer, struct hooks *hooks)
+{
+	int again = 0;
+
+	for (int i = 0; i < HOOK_COUNT; i++) {
+		struct hook_state *state = &hooks->states[i];
+		int serving = state->serving, error;
+
+		if (serving < 0)
+			continue;
+		error = attach_alternative(
+			tracer->skel, tracer, &hook_table[i].alternatives[serving]);
+		if (!error)
+			continue;
+		rule_out(hooks, i, "attaching", error);
+		/* The end of the scope is rodata of what is loaded, so that one is never just left
+		 * out. */
+		if ((size_t)serving + 1 < hook_alternatives(&hook_table[i]) || i == HOOK_SCOPE)
+			again++;
+	}
+	return again;
+}
+
+static int load_and_attach(struct probe *probe, const struct tracer_options *options,
+	struct hooks *hooks, struct tracer *tracer)
+{
+	for (int i = 0; i < LOAD_TRIES; i++) {
+		int error = skel_load_planned(probe, options, hooks, &tracer->skel);
+
+		if (error)
+			return error;
+		if (!attach_all(tracer, hooks))
+			return hook_served(hooks, HOOK_VICTIM) ? 0 : -EOPNOTSUPP;
+		links_destroy(tracer);
+		oomsnoop__destroy(tracer->skel);
+		tracer->skel = NULL;
+	}
+	return -EOPNOTSUPP;
+}
+
+int tracer_open(const struct tracer_options *options, struct hooks *hooks, struct tracer **ret)
+{
+	struct tracer *tracer = calloc(1, sizeof(*tracer));
+	struct probe *probe = NULL;
+	int error;
+
+	if (!tracer)
+		return -ENOMEM;
+	libbpf_set_print(log_print);
+	hooks_init(hooks);
+	rule_out_unwanted(hooks, options->without);
+	error = probe_open(&probe);
+	if (!error)
+		error = load_and_attach(probe, options, hooks, tracer);
+	probe_close(probe);
+	if (!error)
+		error = ring_open(tracer);
+	if (error) {
+		tracer_close(tracer);
+		return error;
+	}
+	/* The first census also measures where each CPU keeps its counters. */
+	tracer_census(tracer, 0, false, NULL, NULL);
+	*ret = tracer;
+	return 0;
+}
+
+void tracer_close(struct tracer *tracer)
+{
+	if (!tracer)
+		return;
+	ring_close(tracer);
+	links_destroy(tracer);
+	oomsnoop__destroy(tracer->skel);
+	free(tracer);
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * loader.h: the kernel side from the outside: load, attach, read the ring, take a census.
+ *
+ * The only place, with probe.h, that knows libbpf.
+ */
+#ifndef OOMSNOOP_SOURCE_LOADER_H
+#define OOMSNOOP_SOURCE_LOADER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "event.h"
+#include "facts/host.h"
+#include "source/decode.h"
+#include "source/hooks.h"
+
+struct tracer;
+
+struct tracer_options {
+	const struct host_facts *host;
+	uint32_t ring_bytes; /* a power of two and a multiple of the page size; 0: the default, 4
+				MiB */
+	const char *without; /* hooks to leave out, "kill,scope,…", for tests and for odd kernels;
+				NULL */
+};
+
+/*
+ * Probes, loads and attaches. 0; -ENOENT: no BTF; -EPERM: not permitted; -EOPNOTSUPP: a required
+ * hook cannot be served (hooks says why); or another -errno. `hooks` is filled in every case but
+ * -ENOENT.
+ */
+int tracer_open(const struct tracer_options *options, struct hooks *hooks, struct tracer **ret);
+void tracer_close(struct tracer *tracer);
+
+/* Becomes readable when an incident moved on or the ring fills. */
+int tracer_fd(const struct tracer *tracer);
+
+/* Hands over everything in the ring, oldest first. Returns how many, or -errno. */
+int tracer_drain(struct tracer *tracer, void (*fn)(const struct fact *fact, void *arg), void *arg);
+
+/* Every process below the memcg `domain` (0: all), read in one pass. Returns how many, or -errno
+ * (-ENOENT: no census). */
+int tracer_census(struct tracer *tracer, uint64_t domain, bool exact,
+	void (*fn)(const struct fact *fact, void *arg), void *arg);
+
+struct tracer_losses {
+	uint64_t dropped[EV_DROP_COUNT]; /* by the kernel side: the ring was full */
+	uint64_t bad; /* records that could not be decoded */
+	uint64_t unknown; /* kinds that this build does not know */
+};
+
+void tracer_losses(const struct tracer *tracer, struct tracer_losses *ret);
+
+/* What libbpf said while loading, the last lines: for -v and for errors. */
+const char *tracer_log(void);
+void tracer_verbose(bool on);
+
+#endif /* OOMSNOOP_SOURCE_LOADER_H */
