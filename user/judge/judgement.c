@@ -1,0 +1,428 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "judge/judgement.h"
+
+#include <string.h>
+
+#include "judge/limit.h"
+#include "judge/verdicts.h"
+
+const char *scope_name(enum scope scope)
+{
+	static const char *const names[] = {"unknown", "memcg", "global", "cpuset", "mempolicy"};
+
+	return names[scope];
+}
+
+const char *outcome_name(enum incident_outcome outcome)
+{
+	if (outcome == OUTCOME_ALREADY_EXITING)
+		return "already-exiting";
+	return outcome == OUTCOME_NO_KILLABLE ? "no-killable" : "killed";
+}
+
+const char *closed_name(enum incident_closed closed)
+{
+	static const char *const names[] = {
+		"open", "exited", "reaped", "timeout", "evicted", "stopped", "at-once"};
+
+	return names[closed];
+}
+
+const char *victim_why_name(enum victim_why why)
+{
+	static const char *const names[] = {
+		"unknown", "chosen", "group", "shared-mm", "already-exiting"};
+
+	return names[why];
+}
+
+const char *rss_match_name(enum rss_match match)
+{
+	static const char *const names[] = {"unknown", "approx", "exact", "both", "neither"};
+
+	return names[match];
+}
+
+const char *confidence_name(enum confidence confidence)
+{
+	static const char *const names[] = {"unknown", "certain", "likely", "possible"};
+
+	return names[confidence];
+}
+
+const char *kmsg_state_name(enum kmsg_state state)
+{
+	static const char *const names[] = {"not-read", "not-seen", "agrees", "differs"};
+
+	return names[state];
+}
+
+/* The kernel's own points stand for a scan: with oom_kill_allocating_task there was none. Who is in
+ * swapoff goes first whatever it holds: LONG_MAX stands for that. */
+static bool points_are_known(const struct incident *incident)
+{
+	return incident->has_oc && incident->chosen_points != INT64_MAX &&
+	       !strstr(incident->message, "oom_kill_allocating_task");
+}
+
+static enum rss_match match_points(const struct task_facts *task, const struct incident *incident,
+	const struct host_facts *host)
+{
+	int64_t approx = badness_of(task, RSS_APPROX, incident->totalpages, host->page_size).points;
+	int64_t exact = badness_of(task, RSS_EXACT, incident->totalpages, host->page_size).points;
+	bool approx_matches = approx == incident->chosen_points;
+	bool exact_matches = exact == incident->chosen_points;
+
+	/* Only one sum was read. */
+	if (!(task->flags & (EV_TASK_RSS_EXACT | EV_TASK_RSS_SPLIT)))
+		return approx_matches ? RSS_MATCH_APPROX : RSS_MATCH_NEITHER;
+	if (approx_matches && exact_matches)
+		return RSS_MATCH_BOTH;
+	if (exact_matches)
+		return RSS_MATCH_EXACT;
+	return approx_matches ? RSS_MATCH_APPROX : RSS_MATCH_NEITHER;
+}
+
+static const struct task_facts *candidate_of(
+	const struct incident *incident, uint32_t tgid, uint64_t start_ns)
+{
+	for (unsigned int i = 0; i < incident->candidate_count; i++) {
+		const struct task_facts *task = &incident->candidates[i].task;
+
+		if (task->tgid == tgid && task->start_ns == start_ns)
+			return task;
+	}
+	return NULL;
+}
+
+/* The reading that the kernel's own points were made from: while it was weighed, else when it was
+ * chosen. */
+static const struct task_facts *weighed_victim(
+	const struct incident *incident, const struct host_facts *host, struct judgement *ret)
+{
+	const struct task_facts *chosen = incident->chosen.tgid ? &incident->chosen : NULL;
+	const struct task_facts *scanned = NULL;
+
+	if (!chosen && incident->victim_count)
+		chosen = &incident->victims[0].task;
+	if (!chosen || chosen->flags & (EV_TASK_PARTIAL | EV_TASK_NO_MM))
+		return NULL;
+	if (!points_are_known(incident))
+		return chosen;
+	ret->rss_match = match_points(chosen, incident, host);
+	if (!incident->candidates_from_census)
+		scanned = candidate_of(incident, chosen->tgid, chosen->start_ns);
+	if (ret->rss_match != RSS_MATCH_NEITHER || !scanned)
+		return chosen;
+	ret->rss_match = match_points(scanned, incident, host);
+	return ret->rss_match == RSS_MATCH_NEITHER ? chosen : scanned;
+}
+
+static bool line_is(const struct kmsg_kill *line, const int64_t *rss, uint32_t page_size)
+{
+	const int64_t unit = page_size / 1024;
+
+	return (int64_t)line->anon_kb == rss[EV_RSS_ANON] * unit &&
+	       (int64_t)line->file_kb == rss[EV_RSS_FILE] * unit &&
+	       (int64_t)line->shmem_kb == rss[EV_RSS_SHMEM] * unit;
+}
+
+/*
+ * Which of the two sums the kernel takes, for its points and for its log alike: what the points
+ * say; else what its line in the log says; else what was seen of this kernel before; else the plain
+ * counters.
+ */
+static enum rss_sum kernels_sum(const struct incident *incident, const struct host_facts *host,
+	const struct coverage *coverage, enum rss_match match)
+{
+	const struct task_facts *task = &incident->victims[0].task;
+
+	if (match == RSS_MATCH_EXACT || match == RSS_MATCH_APPROX)
+		return match == RSS_MATCH_EXACT ? RSS_EXACT : RSS_APPROX;
+	if (incident->kmsg == KMSG_AGREES && incident->victim_count &&
+		task->flags & EV_TASK_RSS_EXACT) {
+		bool approx = line_is(&incident->kmsg_line, task->rss_pages, host->page_size);
+		bool exact = line_is(&incident->kmsg_line, task->rss_exact, host->page_size);
+
+		if (approx != exact)
+			return exact ? RSS_EXACT : RSS_APPROX;
+	}
+	return coverage->kernel_sum == RSS_MATCH_EXACT ? RSS_EXACT : RSS_APPROX;
+}
+
+static void judge_badness(const struct incident *incident, const struct host_facts *host,
+	const struct coverage *coverage, struct judgement *ret)
+{
+	const struct task_facts *task = weighed_victim(incident, host, ret);
+	enum rss_sum sum = kernels_sum(incident, host, coverage, ret->rss_match);
+	uint64_t ram = incident->host.total_bytes, swap = incident->host.swap_total_bytes;
+
+	ret->rss_sum = sum;
+	/* Marked without a choice, where a choice would have been seen: there was no sum. */
+	if (!task || ret->totalpages == UNKNOWN_U64 || (coverage->full_tier && !incident->has_oc))
+		return;
+	ret->has_badness = true;
+	ret->badness = badness_of(task, sum, ret->totalpages, host->page_size);
+	if (task->flags & EV_TASK_RSS_EXACT) {
+		ret->has_other = true;
+		ret->other_badness = badness_of(task, sum == RSS_EXACT ? RSS_APPROX : RSS_EXACT,
+			ret->totalpages, host->page_size);
+	}
+	if (ram != UNKNOWN_U64 && swap != UNKNOWN_U64) {
+		uint64_t all = (ram + swap) / host->page_size;
+		struct badness of_all = badness_of(task, sum, all, host->page_size);
+
+		ret->has_oom_score = true;
+		ret->victim_oom_score = badness_immune(task) ? 0 : oom_score_of(&of_all, all);
+	}
+}
+
+static bool is_victim(const struct incident *incident, const struct task_facts *task)
+{
+	return incident->victim_count && incident->victims[0].task.tgid == task->tgid &&
+	       incident->victims[0].task.start_ns == task->start_ns;
+}
+
+/* Those that may be chosen first, by points; of equals the victim leads, since the last one scanned
+ * wins a tie. */
+static bool ranks_before(
+	const struct incident *incident, const struct ranked *a, const struct ranked *b)
+{
+	if (!a->immune != !b->immune)
+		return !a->immune;
+	if (a->badness.points != b->badness.points)
+		return a->badness.points > b->badness.points;
+	return is_victim(incident, &incident->candidates[a->index].task) &&
+	       !is_victim(incident, &incident->candidates[b->index].task);
+}
+
+static void judge_ranking(
+	const struct incident *incident, const struct host_facts *host, struct judgement *ret)
+{
+	enum rss_sum sum = ret->rss_sum;
+
+	for (unsigned int i = 0; i < incident->candidate_count; i++) {
+		const struct task_facts *task = &incident->candidates[i].task;
+		struct ranked entry = {
+			.index = i,
+			.badness = badness_of(task, sum, ret->totalpages, host->page_size),
+			.immune = badness_immune(task),
+		};
+		unsigned int at = ret->ranked_count++;
+
+		while (at > 0 && ranks_before(incident, &entry, &ret->ranked[at - 1])) {
+			ret->ranked[at] = ret->ranked[at - 1];
+			at--;
+		}
+		ret->ranked[at] = entry;
+	}
+}
+
+static void judge_after(
+	const struct incident *incident, const struct host_facts *host, struct judgement *ret)
+{
+	const struct victim *victim = &incident->victims[0];
+
+	ret->exit_ns = ret->freed_bytes = UNKNOWN_U64;
+	if (incident->victim_count && victim->exited)
+		ret->exit_ns = victim->exit_ns > victim->killed_ns
+				       ? victim->exit_ns - victim->killed_ns
+				       : 0;
+	if (ret->limit_level >= 0) {
+		const struct incident_level *level = &incident->levels[ret->limit_level];
+
+		if (level->freed_usage_pages != UNKNOWN_U64)
+			ret->freed_bytes =
+				level->usage_pages > level->freed_usage_pages
+					? (level->usage_pages - level->freed_usage_pages) *
+						  host->page_size
+					: 0;
+	}
+}
+
+static uint64_t known(uint64_t value)
+{
+	return value == UNKNOWN_U64 ? 0 : value;
+}
+
+/* What the cgroup's usage holds beyond all that its statistics name. */
+static void judge_composition(const struct incident *incident, struct judgement *ret)
+{
+	const struct cgroup_stat *stat = &incident->stat;
+	uint64_t named;
+
+	ret->unexplained_bytes = UNKNOWN_U64;
+	if (incident->stat_usage_bytes == UNKNOWN_U64 || stat->anon_bytes == UNKNOWN_U64)
+		return;
+	named = stat->anon_bytes + known(stat->file_bytes) + known(stat->sock_bytes) +
+		known(stat->hugetlb_bytes);
+	if (stat->kernel_bytes != UNKNOWN_U64)
+		named += stat->kernel_bytes;
+	else
+		named += known(stat->slab_bytes) + known(stat->kernel_stack_bytes) +
+			 known(stat->pagetables_bytes) + known(stat->percpu_bytes) +
+			 known(stat->vmalloc_bytes);
+	ret->unexplained_bytes =
+		incident->stat_usage_bytes > named ? incident->stat_usage_bytes - named : 0;
+}
+
+static void missing_add(struct judgement *ret, const char *field, const char *why)
+{
+	if (ret->missing_count < MISSING_MAX)
+		ret->missing[ret->missing_count++] = (struct missing) {field, why};
+}
+
+static void missing_all(struct judgement *ret, const char *const *fields, const char *why)
+{
+	for (; *fields; fields++)
+		missing_add(ret, *fields, why);
+}
+
+static const char *why_not_exited(const struct incident *incident, const struct coverage *coverage)
+{
+	if (!coverage->exit_hook)
+		return "process exits could not be hooked here";
+	if (incident->closed == CLOSED_EVICTED)
+		return "too many incidents at once: this one was told before its victim was gone";
+	if (incident->closed == CLOSED_STOPPED)
+		return "the tracer was stopped before the victim was gone";
+	return "the victim was not gone when the wait ended";
+}
+
+static void missing_after(
+	const struct incident *incident, const struct coverage *coverage, struct judgement *ret)
+{
+	if (ret->exit_ns == UNKNOWN_U64)
+		missing_add(ret, "exit_ms", why_not_exited(incident, coverage));
+	if (!coverage->reaper_hook)
+		missing_add(ret, "reaped", "the reaper's tracepoints could not be hooked here");
+	if (ret->freed_bytes != UNKNOWN_U64)
+		return;
+	if (ret->scope != SCOPE_MEMCG)
+		missing_add(ret, "freed_bytes", "measured only for the cgroup whose limit was hit");
+	else if (ret->limit_level < 0)
+		missing_add(ret, "freed_bytes", "the records of the cgroup chain were lost");
+	else if (!coverage->freed_hook)
+		missing_add(ret, "freed_bytes", "exit_mmap could not be hooked here");
+	else
+		missing_add(ret, "freed_bytes",
+			"the victim's memory was not seen to come back (another process may hold it)");
+}
+
+static const char *why_no_oc(const struct incident *incident, const struct coverage *coverage)
+{
+	if (!coverage->full_tier)
+		return "oom_kill_process could not be hooked here";
+	if (!incident->has_trigger)
+		return "the record of who asked was lost";
+	return "the kernel marked this victim without choosing one";
+}
+
+static void missing_victim(
+	const struct incident *incident, const struct coverage *coverage, struct judgement *ret)
+{
+	static const char *const counters[] = {"victim_anon_bytes", "victim_file_bytes",
+		"victim_shmem_bytes", "victim_swap_bytes", "victim_pgtables_bytes",
+		"victim_total_vm_bytes", NULL};
+	static const char *const identity[] = {"victim_comm", "victim_uid", "victim_ppid",
+		"victim_started", "victim_oom_score_adj", NULL};
+	static const char *const sum[] = {"badness", "victim_badness_pages", NULL};
+	static const char *const weighed[] = {"candidates", "candidates_total", NULL};
+	const struct task_facts *task = &incident->victims[0].task;
+
+	if (task->flags & (EV_TASK_PARTIAL | EV_TASK_NO_MM))
+		missing_all(ret, counters,
+			task->flags & EV_TASK_PARTIAL
+				? "this kernel's tracepoint tells only the pid"
+				: "the victim had given up its memory already");
+	if (task->flags & EV_TASK_PARTIAL)
+		missing_all(ret, identity, "this kernel's tracepoint tells only the pid");
+	if (!incident->victim_cmdline[0])
+		missing_add(ret, "victim_cmdline",
+			coverage->process_hook ? "the process was not seen before it was killed"
+					       : "process starts could not be hooked here");
+	if (!incident->victim_exe[0])
+		missing_add(ret, "victim_exe", "the link was not readable while the process lived");
+	if (!incident->victim_cgroup[0])
+		missing_add(ret, "victim_cgroup", "the path of its cgroup was not learnt");
+	if (!ret->has_badness)
+		missing_all(ret, sum,
+			coverage->full_tier && !incident->has_oc
+				? why_no_oc(incident, coverage)
+				: "the victim's counters or the ceiling are not known");
+	if (!incident->candidate_count)
+		missing_all(ret, weighed,
+			coverage->candidates_hook || coverage->census
+				? "the kernel weighed nobody, or the records were lost"
+				: "neither the kernel's scan nor a census could be hooked here");
+}
+
+static void missing_trigger(
+	const struct incident *incident, const struct coverage *coverage, struct judgement *ret)
+{
+	static const char *const oc_fields[] = {
+		"manual", "order", "gfp_mask", "gfp_flags", "badness.kernel_points", NULL};
+	static const char *const trigger_fields[] = {
+		"trigger_pid", "trigger_tid", "trigger_comm", "trigger_cgroup", NULL};
+
+	if (!incident->has_oc)
+		missing_all(ret, oc_fields, why_no_oc(incident, coverage));
+	if (!incident->has_trigger) {
+		missing_all(ret, trigger_fields, "the record of who asked was lost");
+		return;
+	}
+	if (!incident->trigger_cgroup[0])
+		missing_add(ret, "trigger_cgroup", "the path of its cgroup was not learnt");
+	if (!incident->trigger_cmdline[0] && !(incident->trigger_flags & EV_CONTEXT_KTHREAD))
+		missing_add(ret, "trigger_cmdline", "the process was not seen before");
+}
+
+static void missing_limit(const struct incident *incident, struct judgement *ret)
+{
+	static const char *const limit[] = {"limit_cgroup", "limit_bytes", "usage_bytes", NULL};
+
+	if (!incident->level_count)
+		missing_add(ret, "limits", "the records of the cgroup chain were lost");
+	if (ret->scope == SCOPE_UNKNOWN)
+		missing_add(ret, "scope", "the records of the cgroup chain were lost");
+	if (ret->scope == SCOPE_MEMCG && ret->limit_level < 0)
+		missing_all(ret, limit, "the records of the cgroup chain were lost");
+	else if (ret->limit_level >= 0 && !incident->level_paths[ret->limit_level][0])
+		missing_add(ret, "limit_cgroup", "the path of the cgroup was not learnt");
+	if (ret->scope == SCOPE_MEMCG && incident->stat.anon_bytes == UNKNOWN_U64)
+		missing_add(ret, "composition",
+			"the cgroup's memory.stat was not readable (the cgroup may be gone)");
+	if (ret->totalpages == UNKNOWN_U64)
+		missing_add(ret, "total_bytes", "oom_control.totalpages is not known");
+}
+
+static void judge_missing(
+	const struct incident *incident, const struct coverage *coverage, struct judgement *ret)
+{
+	missing_trigger(incident, coverage, ret);
+	missing_limit(incident, ret);
+	if (incident->outcome != OUTCOME_NO_KILLABLE) {
+		missing_victim(incident, coverage, ret);
+		missing_after(incident, coverage, ret);
+	}
+	if (incident->kmsg == KMSG_NOT_READ)
+		missing_add(ret, "kernel_log", "/dev/kmsg is not readable here");
+	if (incident->outcome != OUTCOME_NO_KILLABLE && !coverage->signal_hook)
+		missing_add(ret, "victims.why",
+			"processes that only share the memory are not seen here");
+}
+
+void judge_incident(const struct incident *incident, const struct host_facts *host,
+	const struct coverage *coverage, struct judgement *ret)
+{
+	memset(ret, 0, sizeof(*ret));
+	judge_limit(incident, host, ret);
+	ret->manual_known = incident->has_oc;
+	ret->manual = incident->has_oc && incident->order == -1;
+	judge_badness(incident, host, coverage, ret);
+	judge_ranking(incident, host, ret);
+	judge_after(incident, host, ret);
+	judge_composition(incident, ret);
+	judge_missing(incident, coverage, ret);
+	judge_verdicts(incident, host, ret);
+}

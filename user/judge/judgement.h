@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * judgement.h: what an incident's facts mean. Pure: reads no file and no clock, so that live,
+ * stored and imported incidents are judged alike.
+ */
+#ifndef OOMSNOOP_JUDGE_JUDGEMENT_H
+#define OOMSNOOP_JUDGE_JUDGEMENT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "judge/badness.h"
+#include "model/incident.h"
+
+enum scope {
+	SCOPE_UNKNOWN = 0,
+	SCOPE_MEMCG = 1,
+	SCOPE_GLOBAL = 2,
+	SCOPE_CPUSET = 3,
+	SCOPE_MEMPOLICY = 4,
+};
+
+enum rss_match {
+	RSS_MATCH_UNKNOWN =
+		0, /* the kernel's own points were not seen, or the sums are the same by nature */
+	RSS_MATCH_APPROX = 1,
+	RSS_MATCH_EXACT = 2,
+	RSS_MATCH_BOTH = 3,
+	RSS_MATCH_NEITHER = 4, /* the counters moved between the kernel's reading and ours */
+};
+
+enum confidence { CONFIDENCE_CERTAIN = 1, CONFIDENCE_LIKELY = 2, CONFIDENCE_POSSIBLE = 3 };
+
+#define VERDICTS_MAX 12
+#define VERDICT_EVIDENCE 6
+#define VERDICT_TEXT 320
+
+struct verdict {
+	const char *id; /* docs/verdicts.md */
+	char claim[VERDICT_TEXT]; /* one plain sentence; names in it are arbitrary bytes still */
+	char evidence[VERDICT_EVIDENCE][VERDICT_TEXT];
+	unsigned int evidence_count;
+	enum confidence confidence;
+};
+
+struct ranked {
+	unsigned int index; /* into incident.candidates */
+	struct badness badness;
+	const char *immune; /* NULL, or why it could not be chosen: ranked after all that could */
+};
+
+#define MISSING_MAX 40
+struct missing {
+	const char *field; /* name in the record */
+	const char *why;
+};
+
+struct judgement {
+	enum scope scope;
+	bool scope_inferred; /* from the page counters, not from oom_control */
+	int limit_level; /* index into incident.levels; -1: no cgroup's limit */
+	bool manual; /* sysrq */
+	bool manual_known;
+	uint64_t totalpages; /* UNKNOWN_U64 */
+	bool totalpages_computed;
+
+	bool has_badness;
+	struct badness
+		badness; /* of the chosen victim, by the sum that matches the kernel's points */
+	struct badness other_badness; /* by the other sum; valid with has_other */
+	bool has_other;
+	enum rss_match rss_match;
+	enum rss_sum
+		rss_sum; /* the one that this kernel prints and weighs by, as far as is known */
+	int64_t victim_oom_score;
+	bool has_oom_score;
+
+	unsigned int ranked_count;
+	struct ranked ranked[INCIDENT_CANDIDATES];
+
+	uint64_t freed_bytes; /* UNKNOWN_U64 */
+	uint64_t exit_ns; /* kill to last exit of the first victim; UNKNOWN_U64 */
+	uint64_t unexplained_bytes; /* of the composition; UNKNOWN_U64 */
+
+	unsigned int verdict_count;
+	struct verdict verdicts[VERDICTS_MAX];
+	unsigned int missing_count;
+	struct missing missing[MISSING_MAX];
+};
+
+/* What the tracer could not see, so that the judge can name it. */
+struct coverage {
+	bool full_tier; /* oom_control was within reach: oom_kill_process */
+	bool candidates_hook;
+	bool exit_hook;
+	bool freed_hook;
+	bool reaper_hook;
+	bool signal_hook;
+	bool kmsg;
+	bool process_hook; /* fork and exec */
+	/* RSS_MATCH_APPROX or _EXACT once an earlier incident of this kernel showed which sum it
+	 * takes; else _UNKNOWN */
+	enum rss_match kernel_sum;
+	bool census;
+};
+
+void judge_incident(const struct incident *incident, const struct host_facts *host,
+	const struct coverage *coverage, struct judgement *ret);
+
+const char *scope_name(enum scope scope);
+const char *outcome_name(enum incident_outcome outcome);
+const char *closed_name(enum incident_closed closed);
+const char *victim_why_name(enum victim_why why);
+const char *rss_match_name(enum rss_match match);
+const char *confidence_name(enum confidence confidence);
+const char *kmsg_state_name(enum kmsg_state state);
+
+#endif /* OOMSNOOP_JUDGE_JUDGEMENT_H */

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "judge/limit.h"
+
+#include <string.h>
+
+#define HOST_EMPTY_PART 50
+
+/* Pages left below a limit; negative where the usage is above it; INT64_MAX without a limit. */
+static int64_t headroom(uint64_t usage, uint64_t max, uint32_t page_size)
+{
+	if (usage == UNKNOWN_U64 || max == UNKNOWN_U64 || max >= LIMIT_NONE_PAGES(page_size))
+		return INT64_MAX;
+	return (int64_t)max - (int64_t)usage;
+}
+
+static int64_t level_headroom(const struct incident_level *level, uint32_t page_size)
+{
+	int64_t memory = headroom(level->usage_pages, level->max_pages, page_size);
+	int64_t memsw;
+
+	/* v2 has no limit on memory and swap together: a full swap only stops swapping. */
+	if (level->flags & EV_LEVEL_V2)
+		return memory;
+	memsw = headroom(level->swap_usage_pages, level->swap_max_pages, page_size);
+	return memsw < memory ? memsw : memory;
+}
+
+/* Is `path` this level's cgroup or below it? */
+static bool path_is_below(const char *path, const char *level)
+{
+	size_t len = strlen(level);
+
+	if (!strcmp(level, "/"))
+		return true;
+	return !strncmp(path, level, len) && (path[len] == '/' || path[len] == '\0');
+}
+
+/*
+ * The limit is one that whoever asked for the page is charged against, too. Among those it is the
+ * fullest; of two equally full the lower one, since a charge climbs from the leaf and stops at the
+ * first that fails. How far above its limit a level is says nothing: it is full.
+ */
+static int level_full(const struct incident *incident, uint32_t page_size)
+{
+	int64_t least = LIMIT_SLACK_PAGES + 1;
+	int found = -1;
+
+	for (unsigned int i = 0; i < incident->level_count; i++) {
+		const struct incident_level *level = &incident->levels[i];
+		int64_t room = level_headroom(level, page_size);
+
+		if (room < 0)
+			room = 0;
+		if (level->flags & EV_LEVEL_ROOT || room >= least)
+			continue;
+		if (incident->trigger_cgroup[0] &&
+			!path_is_below(incident->trigger_cgroup, incident->level_paths[i]))
+			continue;
+		least = room;
+		found = i;
+	}
+	return found;
+}
+
+/*
+ * The kernel counts each invocation of the OOM killer at the very level whose limit was hit, before
+ * anything is killed. The page counters may have fallen again when they are read, since earlier
+ * victims are on their way out; this count has not.
+ */
+static int level_counted(const struct incident *incident)
+{
+	const struct host_memory *host = &incident->host;
+
+	/* A scan that ended without a kill was counted, too, and not seen: while the machine itself
+	 * has nothing left, the count proves nothing. */
+	if (host->available_bytes != UNKNOWN_U64 && host->total_bytes != UNKNOWN_U64 &&
+		host->available_bytes < host->total_bytes / HOST_EMPTY_PART)
+		return -1;
+	for (unsigned int i = 0; i < incident->level_count; i++) {
+		const struct incident_level *level = &incident->levels[i];
+
+		if (level->oom_local != UNKNOWN_U64 && level->oom_local_before != UNKNOWN_U64 &&
+			level->oom_local > level->oom_local_before)
+			return i;
+	}
+	return -1;
+}
+
+/* Who lowers a limit asks for the kill, and is charged elsewhere: the usage is above the limit. */
+static int level_above_limit(const struct incident *incident, uint32_t page_size)
+{
+	for (unsigned int i = 0; i < incident->level_count; i++)
+		if (!(incident->levels[i].flags & EV_LEVEL_ROOT) &&
+			level_headroom(&incident->levels[i], page_size) < 0)
+			return i;
+	return -1;
+}
+
+/* Without the whole chain, that no level is full is not known. */
+static bool chain_is_whole(const struct incident *incident)
+{
+	return incident->level_count &&
+	       incident->levels[incident->level_count - 1].flags & EV_LEVEL_ROOT;
+}
+
+bool limit_is_memsw(const struct incident_level *level, uint32_t page_size)
+{
+	return !(level->flags & EV_LEVEL_V2) &&
+	       headroom(level->swap_usage_pages, level->swap_max_pages, page_size) <
+		       headroom(level->usage_pages, level->max_pages, page_size);
+}
+
+static int level_of_oc(const struct incident *incident)
+{
+	for (unsigned int i = 0; i < incident->level_count; i++)
+		if (incident->levels[i].id == incident->oc_limit_id)
+			return i;
+	return -1;
+}
+
+static enum scope scope_of_constraint(uint32_t constraint)
+{
+	switch (constraint) {
+	case EV_CONSTRAINT_MEMCG:
+		return SCOPE_MEMCG;
+	case EV_CONSTRAINT_CPUSET:
+		return SCOPE_CPUSET;
+	case EV_CONSTRAINT_MEMORY_POLICY:
+		return SCOPE_MEMPOLICY;
+	default:
+		return SCOPE_GLOBAL;
+	}
+}
+
+static uint64_t host_pages(uint64_t bytes, uint32_t page_size)
+{
+	return bytes == UNKNOWN_U64 ? UNKNOWN_U64 : bytes / page_size;
+}
+
+static void ceiling_compute(
+	const struct incident *incident, const struct host_facts *host, struct judgement *ret)
+{
+	uint64_t ram = host_pages(incident->host.total_bytes, host->page_size);
+	uint64_t swap = host_pages(incident->host.swap_total_bytes, host->page_size);
+
+	ret->totalpages = UNKNOWN_U64;
+	if (swap == UNKNOWN_U64)
+		return;
+	if (ret->limit_level >= 0)
+		ret->totalpages =
+			memcg_ceiling(&incident->levels[ret->limit_level], host->swappiness, swap);
+	else if (ram != UNKNOWN_U64)
+		ret->totalpages = ram + swap;
+	ret->totalpages_computed = ret->totalpages != UNKNOWN_U64;
+}
+
+void judge_limit(
+	const struct incident *incident, const struct host_facts *host, struct judgement *ret)
+{
+	ret->limit_level = -1;
+	if (incident->has_oc) {
+		ret->scope = scope_of_constraint(incident->constraint);
+		ret->totalpages = incident->totalpages;
+		if (ret->scope == SCOPE_MEMCG)
+			ret->limit_level = level_of_oc(incident);
+		return;
+	}
+	ret->scope_inferred = true;
+	ret->totalpages = UNKNOWN_U64;
+	if (!incident->level_count) {
+		ret->scope = SCOPE_UNKNOWN;
+		return;
+	}
+	ret->limit_level = level_full(incident, host->page_size);
+	if (ret->limit_level < 0)
+		ret->limit_level = level_above_limit(incident, host->page_size);
+	if (ret->limit_level < 0)
+		ret->limit_level = level_counted(incident);
+	if (ret->limit_level >= 0)
+		ret->scope = SCOPE_MEMCG;
+	else
+		ret->scope = chain_is_whole(incident) ? SCOPE_GLOBAL : SCOPE_UNKNOWN;
+	if (ret->scope != SCOPE_UNKNOWN)
+		ceiling_compute(incident, host, ret);
+}

@@ -1,0 +1,607 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "judge/verdicts.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/units.h"
+#include "judge/limit.h"
+
+/* A share of the whole that is worth a sentence. */
+#define MOST(part, whole) ((part)*2 > (whole))
+
+/* Longest path within a sentence: the numbers beside it must not be cut off. */
+#define PATH_SHOWN 180
+
+/* Counters move while they are read: of two that are this near none is the larger. */
+#define NEARLY(less, more) (((more) - (less)) * 64 <= (more))
+
+struct scene {
+	const struct incident *incident;
+	const struct host_facts *host;
+	struct judgement *ret;
+	const struct incident_level *limit; /* NULL: no cgroup's limit */
+	const char *limit_path;
+	const struct task_facts *victim; /* NULL: nobody */
+};
+
+static struct verdict *verdict_new(struct scene *scene, const char *id, enum confidence confidence)
+{
+	struct verdict *verdict;
+
+	if (scene->ret->verdict_count == VERDICTS_MAX)
+		return NULL;
+	verdict = &scene->ret->verdicts[scene->ret->verdict_count++];
+	verdict->id = id;
+	verdict->confidence = confidence;
+	return verdict;
+}
+
+static __attribute__((format(printf, 2, 3))) void claim(
+	struct verdict *verdict, const char *format, ...)
+{
+	va_list args;
+
+	if (!verdict)
+		return;
+	va_start(args, format);
+	vsnprintf(verdict->claim, sizeof(verdict->claim), format, args);
+	va_end(args);
+}
+
+static __attribute__((format(printf, 2, 3))) void evidence(
+	struct verdict *verdict, const char *format, ...)
+{
+	va_list args;
+
+	if (!verdict || verdict->evidence_count == VERDICT_EVIDENCE)
+		return;
+	va_start(args, format);
+	vsnprintf(verdict->evidence[verdict->evidence_count++], VERDICT_TEXT, format, args);
+	va_end(args);
+}
+
+/* "16.0 GiB" in one of a few places that take turns, for use as an argument. */
+static const char *size_text(uint64_t bytes)
+{
+	static char texts[8][24];
+	static unsigned int turn;
+	char *text = texts[turn++ % 8];
+	struct buf buf;
+
+	if (bytes == UNKNOWN_U64)
+		return "unknown";
+	buf_init(&buf, text, sizeof(texts[0]));
+	units_bytes(&buf, bytes);
+	return text;
+}
+
+static uint64_t to_bytes(const struct scene *scene, uint64_t pages)
+{
+	return pages == UNKNOWN_U64 ? UNKNOWN_U64 : pages * scene->host->page_size;
+}
+
+/* A path for a sentence; of a long one the end, which tells more than its front. */
+static const char *path_text(const char *path)
+{
+	static char texts[4][PATH_SHOWN + 1];
+	static unsigned int turn;
+	size_t len = strlen(path);
+	char *text;
+
+	if (!len)
+		return "a cgroup whose path is not known";
+	if (len <= PATH_SHOWN)
+		return path;
+	text = texts[turn++ % 4];
+	path += len - (PATH_SHOWN - 3);
+	while ((*path & 0xc0) == 0x80)
+		path++;
+	snprintf(text, sizeof(texts[0]), "...%s", path);
+	return text;
+}
+
+static bool is_limited(const struct scene *scene, const struct incident_level *level)
+{
+	return level->max_pages < LIMIT_NONE_PAGES(scene->host->page_size);
+}
+
+/* RSS, swap and page tables: what killing a process can give back. */
+static uint64_t held_bytes(const struct scene *scene, const struct badness *badness)
+{
+	return (uint64_t)(badness->points - badness->adj_pages) * scene->host->page_size;
+}
+
+/* --- which limit --- */
+
+/* Of cgroup v1 the limit on memory and swap together, where it is that which was hit. */
+static const char *limit_kind(const struct scene *scene)
+{
+	return limit_is_memsw(scene->limit, scene->host->page_size) ? "memory+swap limit" : "limit";
+}
+
+static uint64_t limit_bytes(const struct scene *scene)
+{
+	return to_bytes(scene, limit_is_memsw(scene->limit, scene->host->page_size)
+				       ? scene->limit->swap_max_pages
+				       : scene->limit->max_pages);
+}
+
+static uint64_t usage_bytes(const struct scene *scene)
+{
+	return to_bytes(scene, limit_is_memsw(scene->limit, scene->host->page_size)
+				       ? scene->limit->swap_usage_pages
+				       : scene->limit->usage_pages);
+}
+
+/* Levels from the victim's own cgroup up to the limit; -1: the chain is not the victim's. */
+static int levels_up(const struct scene *scene)
+{
+	uint64_t id = scene->victim ? scene->victim->cgroup_id : 0;
+
+	if (scene->incident->has_oc)
+		return scene->ret->limit_level;
+	/* Where only a pid was told, the chain is that of whoever asked. */
+	if (!scene->victim || (id && id != scene->incident->levels[0].id))
+		return id && id == scene->limit->id ? 0 : -1;
+	return scene->ret->limit_level;
+}
+
+static void evidence_below_limit(struct scene *scene, struct verdict *verdict)
+{
+	const struct incident *incident = scene->incident;
+
+	evidence(verdict, "victim in %s", path_text(incident->victim_cgroup));
+	for (int i = 0; i < scene->ret->limit_level && i < 3; i++)
+		if (is_limited(scene, &incident->levels[i]))
+			evidence(verdict, "%s: usage %s of %s", path_text(incident->level_paths[i]),
+				size_text(to_bytes(scene, incident->levels[i].usage_pages)),
+				size_text(to_bytes(scene, incident->levels[i].max_pages)));
+}
+
+static void judge_whose_limit(struct scene *scene)
+{
+	enum confidence confidence =
+		scene->ret->scope_inferred ? CONFIDENCE_LIKELY : CONFIDENCE_CERTAIN;
+	struct verdict *verdict;
+	int up;
+
+	/* Without a victim there is nobody whose own limit it could be: no-victim names it. */
+	if (!scene->limit || !scene->incident->victim_count)
+		return;
+	up = levels_up(scene);
+	if (up < 0 && !scene->victim)
+		return;
+	verdict = verdict_new(scene, up ? "ancestor-limit" : "own-limit", confidence);
+	if (!up)
+		claim(verdict, "The victim's own cgroup reached its %s of %s.", limit_kind(scene),
+			size_text(limit_bytes(scene)));
+	else if (up < 0)
+		claim(verdict,
+			"The %s of %s that was reached is not the victim's own but that of %s.",
+			limit_kind(scene), size_text(limit_bytes(scene)),
+			path_text(scene->limit_path));
+	else
+		claim(verdict,
+			"The %s of %s that was reached is not the victim's own but that of %s, %d %s up.",
+			limit_kind(scene), size_text(limit_bytes(scene)),
+			path_text(scene->limit_path), up, up == 1 ? "level" : "levels");
+	evidence(verdict, "%s of %s: usage %s of %s", limit_kind(scene),
+		path_text(scene->limit_path), size_text(usage_bytes(scene)),
+		size_text(limit_bytes(scene)));
+	if (up)
+		evidence_below_limit(scene, verdict);
+	if (scene->ret->scope_inferred)
+		evidence(verdict,
+			"the page counters show which level is full; oom_control was not seen");
+}
+
+/* ", 2.00 GiB of swap" */
+static const char *swap_text(const struct host_memory *memory)
+{
+	static char text[48];
+
+	if (memory->swap_total_bytes == UNKNOWN_U64)
+		return "";
+	if (!memory->swap_total_bytes)
+		return ", no swap";
+	snprintf(text, sizeof(text), ", %s of swap", size_text(memory->swap_total_bytes));
+	return text;
+}
+
+static void judge_host_exhausted(struct scene *scene)
+{
+	const struct host_memory *memory = &scene->incident->host;
+	enum confidence confidence = CONFIDENCE_CERTAIN;
+	struct verdict *verdict;
+	bool kthread = scene->incident->trigger_flags & EV_CONTEXT_KTHREAD;
+
+	if (scene->ret->scope != SCOPE_GLOBAL || scene->ret->manual ||
+		memory->total_bytes == UNKNOWN_U64)
+		return;
+	/* An order above 0 can fail with memory free: that is another verdict. */
+	if (scene->incident->has_oc && scene->incident->order > 0)
+		return;
+	if (scene->ret->scope_inferred)
+		confidence = kthread ? CONFIDENCE_POSSIBLE : CONFIDENCE_LIKELY;
+	verdict = verdict_new(scene, "host-exhausted", confidence);
+	claim(verdict,
+		"The machine itself was out of memory (%s of RAM%s); no cgroup's limit was hit.",
+		size_text(memory->total_bytes), swap_text(memory));
+	evidence(verdict, "RAM %s, free %s just after the kill", size_text(memory->total_bytes),
+		size_text(memory->free_bytes));
+	if (memory->swap_total_bytes && memory->swap_total_bytes != UNKNOWN_U64)
+		evidence(verdict, "swap %s, free %s just after the kill",
+			size_text(memory->swap_total_bytes), size_text(memory->swap_free_bytes));
+	if (scene->ret->scope_inferred)
+		evidence(verdict, "no level of the cgroup chain is at its limit");
+	if (scene->ret->scope_inferred && kthread)
+		evidence(verdict, "a kernel thread asked: sysrq f would look the same here");
+}
+
+static void judge_host_larger(struct scene *scene)
+{
+	uint64_t limit, total = scene->incident->host.total_bytes;
+	struct verdict *verdict;
+
+	if (!scene->limit || total == UNKNOWN_U64 || !is_limited(scene, scene->limit))
+		return;
+	limit = to_bytes(scene, scene->limit->max_pages);
+	if (limit >= total)
+		return;
+	verdict = verdict_new(scene, "host-larger-than-limit", CONFIDENCE_CERTAIN);
+	claim(verdict, "`free` shows the host's %s; the quota here is %s.", size_text(total),
+		size_text(limit));
+	evidence(verdict, "host %s, limit %s", size_text(total), size_text(limit));
+}
+
+static void judge_node_bound(struct scene *scene)
+{
+	struct verdict *verdict;
+
+	if (scene->ret->scope != SCOPE_CPUSET && scene->ret->scope != SCOPE_MEMPOLICY)
+		return;
+	verdict = verdict_new(scene, "node-bound", CONFIDENCE_CERTAIN);
+	claim(verdict, "Only some memory nodes were allowed (by %s), and those were full.",
+		scene->ret->scope == SCOPE_CPUSET ? "a cpuset" : "a memory policy");
+	evidence(verdict, "constraint %s", scope_name(scene->ret->scope));
+	if (scene->incident->nodemask != UNKNOWN_U64)
+		evidence(verdict, "nodemask 0x%llx", (unsigned long long)scene->incident->nodemask);
+	if (scene->incident->host.free_bytes != UNKNOWN_U64)
+		evidence(verdict, "free on the whole machine: %s just after the kill",
+			size_text(scene->incident->host.free_bytes));
+}
+
+static void judge_zone_exhausted(struct scene *scene)
+{
+	const struct incident *incident = scene->incident;
+	struct verdict *verdict;
+
+	if (!incident->has_oc || incident->order <= 0 || incident->order > 63 ||
+		scene->ret->scope == SCOPE_MEMCG)
+		return;
+	verdict = verdict_new(scene, "zone-exhausted", CONFIDENCE_LIKELY);
+	claim(verdict,
+		"%llu pages in one piece were asked for (order %d); there may have been memory in smaller pieces.",
+		1ULL << incident->order, incident->order);
+	evidence(verdict, "order %d", incident->order);
+	if (incident->host.free_bytes != UNKNOWN_U64)
+		evidence(verdict, "free %s just after the kill",
+			size_text(incident->host.free_bytes));
+}
+
+static void judge_operator(struct scene *scene)
+{
+	struct verdict *verdict;
+
+	if (!scene->ret->manual)
+		return;
+	verdict = verdict_new(scene, "operator-request", CONFIDENCE_CERTAIN);
+	claim(verdict, "Somebody asked for this kill by sysrq f; memory need not have been short.");
+	evidence(verdict, "order -1");
+	if (scene->incident->host.available_bytes != UNKNOWN_U64)
+		evidence(verdict, "available %s just after the kill",
+			size_text(scene->incident->host.available_bytes));
+}
+
+static bool trigger_is_below(const struct scene *scene)
+{
+	const char *path = scene->incident->trigger_cgroup;
+	size_t len = strlen(scene->limit_path);
+
+	return len && !strncmp(path, scene->limit_path, len) &&
+	       (path[len] == '/' || path[len] == '\0');
+}
+
+static void judge_limit_lowered(struct scene *scene)
+{
+	const struct incident *incident = scene->incident;
+	struct verdict *verdict;
+
+	if (!scene->limit || !is_limited(scene, scene->limit) ||
+		scene->limit->usage_pages == UNKNOWN_U64 ||
+		scene->limit->usage_pages <= scene->limit->max_pages + LIMIT_SLACK_PAGES)
+		return;
+	/* Some charges may not fail, those of dying processes too: they come from inside. */
+	verdict = verdict_new(scene, "limit-lowered",
+		trigger_is_below(scene) ? CONFIDENCE_POSSIBLE : CONFIDENCE_LIKELY);
+	claim(verdict, "The limit was set to %s when %s more than that was in use.",
+		size_text(to_bytes(scene, scene->limit->max_pages)),
+		size_text(to_bytes(scene, scene->limit->usage_pages - scene->limit->max_pages)));
+	evidence(verdict, "usage is %s above the limit; ordinary charges stop at it",
+		size_text(to_bytes(scene, scene->limit->usage_pages - scene->limit->max_pages)));
+	if (incident->has_trigger)
+		evidence(verdict, "asked by %s[%u]%s", incident->trigger_comm,
+			incident->trigger_tgid,
+			trigger_is_below(scene) ? "" : ", which is not charged to it");
+}
+
+/* --- who held the memory --- */
+
+/* The candidate that holds the most, points or not. */
+static const struct ranked *largest(const struct scene *scene)
+{
+	const struct ranked *found = NULL;
+
+	for (unsigned int i = 0; i < scene->ret->ranked_count; i++) {
+		const struct ranked *entry = &scene->ret->ranked[i];
+
+		if (!found ||
+			held_bytes(scene, &entry->badness) > held_bytes(scene, &found->badness))
+			found = entry;
+	}
+	return found;
+}
+
+static bool is_the_victim(const struct scene *scene, const struct task_facts *task)
+{
+	return task->tgid == scene->victim->tgid && task->start_ns == scene->victim->start_ns;
+}
+
+static const char *why_larger_lived(const struct scene *scene, const struct ranked *other)
+{
+	const struct task_facts *task = &scene->incident->candidates[other->index].task;
+
+	if (other->immune)
+		return other->immune;
+	if (strstr(scene->incident->message, "oom_kill_allocating_task"))
+		return "vm.oom_kill_allocating_task kills whoever asks";
+	if (scene->incident->victims[0].why == VICTIM_ALREADY_EXITING)
+		return "the victim was on its way out already";
+	if (scene->incident->has_oc && scene->incident->chosen_points == INT64_MAX)
+		return "the victim was in swapoff or KSM work, which goes first";
+	for (unsigned int i = 1; i < scene->incident->victim_count; i++)
+		if (scene->incident->victims[i].task.tgid == task->tgid)
+			return "it was killed with it";
+	if (other->badness.adj_pages < scene->ret->badness.adj_pages)
+		return "oom_score_adj decided";
+	if (scene->ret->scope == SCOPE_CPUSET || scene->ret->scope == SCOPE_MEMPOLICY)
+		return "it may not use the memory nodes that were full, or it grew since";
+	return "it grew, or the victim gave memory back, after the kernel had looked";
+}
+
+static void victim_is_largest(struct scene *scene, enum confidence confidence, bool nearly)
+{
+	const char *held = size_text(held_bytes(scene, &scene->ret->badness));
+	unsigned int total = scene->incident->candidate_total;
+	const char *seen = scene->incident->candidates_from_census ? "found right after the kill"
+								   : "weighed by the kernel";
+	struct verdict *verdict = verdict_new(scene, "victim-is-largest", confidence);
+
+	if (total == 1)
+		claim(verdict, "The victim was the only process %s; it held %s.", seen, held);
+	else
+		claim(verdict, "The victim held %s of the %u processes %s: %s.",
+			nearly ? "about as much as the largest" : "the most", total, seen, held);
+	evidence(verdict, "RSS, swap and page tables: %s", held);
+}
+
+/* The larger one lived for no reason but that counters move while they are read. */
+static bool is_nearly_as_large(const struct scene *scene, const struct ranked *most)
+{
+	return !most->immune && most->badness.adj_pages == scene->ret->badness.adj_pages &&
+	       NEARLY(held_bytes(scene, &scene->ret->badness), held_bytes(scene, &most->badness));
+}
+
+static void judge_largest(struct scene *scene)
+{
+	const struct ranked *most = largest(scene);
+	const struct task_facts *task;
+	struct verdict *verdict;
+	enum confidence confidence = CONFIDENCE_CERTAIN;
+
+	if (!most || !scene->victim || !scene->ret->has_badness)
+		return;
+	if (scene->incident->candidates_from_census || scene->incident->lost_events)
+		confidence = CONFIDENCE_LIKELY;
+	task = &scene->incident->candidates[most->index].task;
+	if (is_the_victim(scene, task) ||
+		held_bytes(scene, &most->badness) <= held_bytes(scene, &scene->ret->badness)) {
+		victim_is_largest(scene, confidence, false);
+		return;
+	}
+	if (is_nearly_as_large(scene, most)) {
+		victim_is_largest(scene, CONFIDENCE_LIKELY, true);
+		return;
+	}
+	verdict = verdict_new(scene, "victim-not-largest", confidence);
+	claim(verdict, "%s[%u] held more (%s against %s) and was not chosen: %s.", task->comm,
+		task->tgid, size_text(held_bytes(scene, &most->badness)),
+		size_text(held_bytes(scene, &scene->ret->badness)), why_larger_lived(scene, most));
+	evidence(verdict, "victim: oom_score_adj %d, %lld points", scene->victim->oom_score_adj,
+		(long long)scene->ret->badness.points);
+	if (most->immune)
+		evidence(verdict, "%s[%u]: oom_score_adj %d, not eligible", task->comm, task->tgid,
+			task->oom_score_adj);
+	else
+		evidence(verdict, "%s[%u]: oom_score_adj %d, %lld points", task->comm, task->tgid,
+			task->oom_score_adj, (long long)most->badness.points);
+}
+
+static void judge_swap_heavy(struct scene *scene)
+{
+	const struct badness *badness = &scene->ret->badness;
+	struct verdict *verdict;
+
+	if (!scene->ret->has_badness ||
+		!MOST(badness->swap_pages, badness->points - badness->adj_pages))
+		return;
+	verdict = verdict_new(scene, "swap-heavy", CONFIDENCE_CERTAIN);
+	claim(verdict, "Most of the victim was in swap: %s of %s.",
+		size_text(to_bytes(scene, badness->swap_pages)),
+		size_text(held_bytes(scene, badness)));
+	evidence(verdict, "swap %lld pages of %lld", (long long)badness->swap_pages,
+		(long long)(badness->points - badness->adj_pages));
+}
+
+/* What was in use at the kill. The reading of the parts came after it, when the victim's share may
+ * have gone: against what was left then, a little would look like most. */
+static uint64_t in_use_bytes(const struct scene *scene)
+{
+	uint64_t before = to_bytes(scene, scene->limit->usage_pages);
+	uint64_t after = scene->incident->stat_usage_bytes;
+
+	return before == UNKNOWN_U64 || before < after ? after : before;
+}
+
+static void judge_held_elsewhere(struct scene *scene)
+{
+	const struct cgroup_stat *stat = &scene->incident->stat;
+	uint64_t whole;
+	struct verdict *verdict;
+
+	if (!scene->limit || scene->incident->stat_usage_bytes == UNKNOWN_U64)
+		return;
+	whole = in_use_bytes(scene);
+	if (stat->shmem_bytes != UNKNOWN_U64 && MOST(stat->shmem_bytes, whole)) {
+		verdict = verdict_new(scene, "tmpfs-held", CONFIDENCE_LIKELY);
+		claim(verdict,
+			"%s of the %s in use are tmpfs files or shared memory: a file in a tmpfs stays when processes are killed.",
+			size_text(stat->shmem_bytes), size_text(whole));
+		evidence(verdict, "shmem %s just after the kill, %s in use at the kill",
+			size_text(stat->shmem_bytes), size_text(whole));
+	}
+	if (stat->kernel_bytes != UNKNOWN_U64 && MOST(stat->kernel_bytes, whole)) {
+		verdict = verdict_new(scene, "kernel-memory-held", CONFIDENCE_LIKELY);
+		claim(verdict,
+			"%s of the %s in use are kernel memory, which no process's RSS shows.",
+			size_text(stat->kernel_bytes), size_text(whole));
+		evidence(verdict, "kernel %s just after the kill, %s in use at the kill",
+			size_text(stat->kernel_bytes), size_text(whole));
+	}
+	if (scene->ret->unexplained_bytes != UNKNOWN_U64 &&
+		MOST(scene->ret->unexplained_bytes, whole)) {
+		verdict = verdict_new(scene, "no-process-holds-it", CONFIDENCE_POSSIBLE);
+		claim(verdict, "%s of the %s in use are of no kind that memory.stat names.",
+			size_text(scene->ret->unexplained_bytes), size_text(whole));
+		evidence(verdict, "unexplained %s just after the kill, %s in use at the kill",
+			size_text(scene->ret->unexplained_bytes), size_text(whole));
+	}
+}
+
+static void judge_no_victim(struct scene *scene)
+{
+	const struct incident *incident = scene->incident;
+	struct verdict *verdict;
+	unsigned int guarded = 0;
+
+	if (incident->outcome != OUTCOME_NO_KILLABLE)
+		return;
+	for (unsigned int i = 0; i < incident->candidate_count; i++)
+		guarded += incident->candidates[i].task.oom_score_adj == -1000;
+	verdict = verdict_new(scene, "no-victim", CONFIDENCE_CERTAIN);
+	if (scene->limit)
+		claim(verdict,
+			"The limit of %s was hit, and the kernel found no process below it that it may kill.",
+			path_text(scene->limit_path));
+	else
+		claim(verdict, "The kernel found no process that it may kill.");
+	evidence(verdict, "the scan ended without a choice");
+	if (scene->limit)
+		evidence(verdict, "%s: usage %s of %s", limit_kind(scene),
+			size_text(usage_bytes(scene)), size_text(limit_bytes(scene)));
+	if (incident->candidate_total)
+		evidence(verdict, "processes with memory there: %u", incident->candidate_total);
+	if (guarded)
+		evidence(verdict, "%u of them with oom_score_adj -1000", guarded);
+	if (incident->repeated_no_kill)
+		evidence(verdict, "%u more scans like this one since the last that was told",
+			incident->repeated_no_kill);
+}
+
+/* The kernel takes the highest level with memory.oom.group, up to that of the limit. */
+static int group_level(const struct scene *scene)
+{
+	int top = scene->ret->limit_level >= 0 ? scene->ret->limit_level
+					       : (int)scene->incident->level_count - 1;
+
+	for (int i = top; i >= 0; i--)
+		if (scene->incident->levels[i].flags & EV_LEVEL_OOM_GROUP)
+			return i;
+	return -1;
+}
+
+static void judge_group(struct scene *scene)
+{
+	unsigned int with = scene->incident->victims_dropped;
+	int level = group_level(scene);
+	struct verdict *verdict;
+
+	for (unsigned int i = 0; i < scene->incident->victim_count; i++)
+		if (scene->incident->victims[i].why == VICTIM_GROUP)
+			with++;
+	if (!with)
+		return;
+	verdict = verdict_new(scene, "group-kill", CONFIDENCE_CERTAIN);
+	claim(verdict, "memory.oom.group took %u more %s with the one that was chosen.", with,
+		with == 1 ? "process" : "processes");
+	evidence(verdict, "victims: %u",
+		scene->incident->victim_count + scene->incident->victims_dropped);
+	if (level >= 0)
+		evidence(verdict, "memory.oom.group is set on %s",
+			path_text(scene->incident->level_paths[level]));
+}
+
+static void judge_repeated(struct scene *scene)
+{
+	uint32_t earlier = scene->incident->earlier_kills;
+	/* No more of them are remembered. */
+	bool at_least = earlier >= CGROUP_KILLS;
+	struct verdict *verdict;
+
+	if (!earlier || !scene->limit)
+		return;
+	verdict = verdict_new(scene, "repeated", CONFIDENCE_CERTAIN);
+	claim(verdict, "This limit has killed %s%u times within 10 minutes, this one included.",
+		at_least ? "at least " : "", earlier + 1);
+	evidence(verdict, "%s%u earlier at %s", at_least ? "at least " : "", earlier,
+		path_text(scene->limit_path));
+}
+
+void judge_verdicts(
+	const struct incident *incident, const struct host_facts *host, struct judgement *ret)
+{
+	struct scene scene = {.incident = incident, .host = host, .ret = ret, .limit_path = ""};
+
+	if (ret->limit_level >= 0) {
+		scene.limit = &incident->levels[ret->limit_level];
+		scene.limit_path = incident->level_paths[ret->limit_level];
+	}
+	if (incident->victim_count && !(incident->victims[0].task.flags & EV_TASK_PARTIAL))
+		scene.victim = &incident->victims[0].task;
+	judge_no_victim(&scene);
+	judge_operator(&scene);
+	judge_limit_lowered(&scene);
+	judge_whose_limit(&scene);
+	judge_host_exhausted(&scene);
+	judge_node_bound(&scene);
+	judge_zone_exhausted(&scene);
+	judge_group(&scene);
+	judge_largest(&scene);
+	judge_swap_heavy(&scene);
+	judge_held_elsewhere(&scene);
+	judge_repeated(&scene);
+	judge_host_larger(&scene);
+}
