@@ -1,0 +1,570 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <errno.h>
+
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "sink/doctor.h"
+
+#define GIB (1ULL << 30)
+
+static char memory[DOCTOR_BUF_BYTES];
+static struct buf out;
+
+static void add_level(struct quota *quota, const char *cgroup, uint64_t max, uint64_t usage)
+{
+	struct quota_level *level = &quota->levels[quota->level_count++];
+
+	strcpy(level->cgroup, cgroup);
+	memset(&level->limits, 0xff, sizeof(level->limits)); /* UNKNOWN_U64 */
+	level->limits.max_bytes = max;
+	level->limits.usage_bytes = usage;
+}
+
+/* A machine on which all is well, in a container of 32 GiB. */
+static struct doctor_report healthy(void)
+{
+	struct doctor_report report = {.wall_ns = 1767323045123456789LL, .hooks_probed = true};
+
+	strcpy(report.host.hostname, "node-7");
+	strcpy(report.host.boot_id, "b3c1d2e4-f5a6-0718-293a-4b5c6d7e8f90");
+	report.host.cpus = 64;
+	report.host.page_size = 4096;
+	strcpy(report.kernel.release, "6.12.117+deb13");
+	report.kernel.major = 6;
+	report.kernel.minor = 12;
+	report.kernel.new_enough = true;
+	report.kernel.btf = true;
+	report.kernel.btf_bytes = 5520272;
+	report.kernel.cgroup_mode = CGROUP_MODE_V2;
+	strcpy(report.kernel.cgroup_mount, "/sys/fs/cgroup");
+	report.kernel.lockdown = LOCKDOWN_NONE;
+	report.kernel.unprivileged_bpf_disabled = 2;
+	report.kernel.ftrace_enabled = 1;
+	report.kernel.dmesg_restrict = KERNEL_UNKNOWN;
+	report.kernel.swappiness = 60;
+	report.kernel.swap_total_bytes = 8 * GIB;
+	report.kernel.psi = true;
+	report.kernel.initial_pid_namespace = true;
+	report.rights.effective = RIGHT(CAP_BPF) | RIGHT(CAP_PERFMON) | RIGHT(CAP_SYSLOG);
+	report.protection.adj = -1000;
+	hooks_init(&report.hooks);
+	for (int i = 0; i < HOOK_COUNT; i++)
+		report.hooks.states[i].serving = 0;
+	report.quota.host.total_bytes = 480 * GIB;
+	report.quota.host.available_bytes = 400 * GIB;
+	report.quota.host.swap_total_bytes = UNKNOWN_U64;
+	report.quota.v2 = report.quota.complete = report.quota.container = true;
+	add_level(&report.quota, "/kubepods/pod1/main", 32 * GIB, 31 * GIB);
+	add_level(&report.quota, "/kubepods/pod1", CGROUP_NO_LIMIT, 31 * GIB);
+	add_level(&report.quota, "/", UNKNOWN_U64, UNKNOWN_U64);
+	return report;
+}
+
+static const char *text_of(const struct doctor_report *report)
+{
+	buf_init(&out, memory, sizeof(memory));
+	assert_int_equal(doctor_text(&out, report), 0);
+	return memory;
+}
+
+static json_t *json_of(const struct doctor_report *report)
+{
+	json_error_t error;
+	json_t *json;
+
+	buf_init(&out, memory, sizeof(memory));
+	assert_int_equal(doctor_json(&out, report), 0);
+	assert_int_equal(memory[out.len - 1], '\n');
+	assert_ptr_equal(strchr(memory, '\n'), memory + out.len - 1);
+	json = json_loads(memory, JSON_REJECT_DUPLICATES, &error);
+	if (!json)
+		fail_msg("%s at %d: %s", error.text, error.position, memory);
+	return json;
+}
+
+static const char *string_at(json_t *json, const char *key)
+{
+	return json_string_value(json_object_get(json, key));
+}
+
+/* Lines are wrapped wherever: for finding sentences, all white space is one blank. */
+static const char *flat(const char *text)
+{
+	static char ret[DOCTOR_BUF_BYTES];
+	size_t len = 0;
+
+	for (; *text; text++) {
+		char c = *text == '\n' ? ' ' : *text;
+
+		if (c == ' ' && len > 0 && ret[len - 1] == ' ')
+			continue;
+		ret[len++] = c;
+	}
+	ret[len] = '\0';
+	return ret;
+}
+
+static void assert_says(const struct doctor_report *report, const char *sentence)
+{
+	const char *text = flat(text_of(report));
+
+	if (!strstr(text, sentence))
+		fail_msg("not said: \"%s\" in:\n%s", sentence, memory);
+}
+
+static void assert_silent(const struct doctor_report *report, const char *sentence)
+{
+	if (strstr(flat(text_of(report)), sentence))
+		fail_msg("said: \"%s\" in:\n%s", sentence, memory);
+}
+
+/* --- the verdict --- */
+
+static void the_verdict_comes_first(void **state)
+{
+	struct doctor_report report = healthy();
+
+	(void)state;
+	assert_int_equal(doctor_tier(&report), DOCTOR_TIER_FULL);
+	assert_int_equal(strncmp(text_of(&report), "Tier: full: ", 12), 0);
+	assert_silent(&report, "Not served");
+	report.hooks.states[HOOK_KILL].serving = -1;
+	assert_int_equal(doctor_tier(&report), DOCTOR_TIER_TRACEPOINT);
+	assert_int_equal(strncmp(text_of(&report), "Tier: tracepoints only: ", 24), 0);
+	assert_says(&report, hook_table[HOOK_KILL].lost);
+	report.tracer_error = -EPERM;
+	assert_int_equal(doctor_tier(&report), DOCTOR_TIER_NONE);
+	assert_int_equal(strncmp(text_of(&report), "Tier: none: ", 12), 0);
+}
+
+static void what_serves_is_named(void **state)
+{
+	struct doctor_report report = healthy();
+	json_t *json = json_of(&report);
+
+	(void)state;
+	assert_string_equal(
+		string_at(json_array_get(json_object_get(json, "hooks"), HOOK_KILL), "hook"),
+		"fentry oom_kill_process");
+	json_decref(json);
+	assert_says(&report, " kill: fentry oom_kill_process ");
+}
+
+static void hooks_that_failed_for_want_of_rights_say_nothing_of_the_kernel(void **state)
+{
+	struct doctor_report report = healthy();
+	json_t *json;
+
+	(void)state;
+	strcpy(report.hooks.states[HOOK_KILL].why[1], "no kprobes here");
+	report.tracer_error = -EPERM;
+	assert_says(
+		&report, "no kprobes here"); /* a security module, perhaps: all is worth telling */
+	report.rights.user_namespace = true;
+	assert_silent(&report, "no kprobes here");
+	report.rights.user_namespace = false;
+	report.rights.effective = 0;
+	assert_silent(&report, "no kprobes here");
+	assert_says(&report, "; missing: CAP_BPF, CAP_PERFMON");
+	json = json_of(&report);
+	assert_null(json_object_get(json, "hooks"));
+	assert_int_equal(
+		json_array_size(json_object_get(json_object_get(json, "rights"), "missing")), 2);
+	json_decref(json);
+	/* with the rights there, or another failure, the table is told */
+	report.tracer_error = -EOPNOTSUPP;
+	assert_says(&report, "no kprobes here");
+}
+
+static void what_is_not_served_is_named(void **state)
+{
+	struct doctor_report report = healthy();
+
+	(void)state;
+	report.hooks.states[HOOK_REAPER].serving = -1;
+	report.hooks.states[HOOK_FREED].serving = -1;
+	assert_says(&report, "Not served: freed, reaper (below).");
+	assert_says(&report, hook_table[HOOK_REAPER].lost);
+}
+
+static void reasons_of_every_alternative_are_told(void **state)
+{
+	struct doctor_report report = healthy();
+
+	(void)state;
+	report.hooks.states[HOOK_KILL].serving = 1;
+	strcpy(report.hooks.states[HOOK_KILL].why[0], "no trampolines (EBUSY)");
+	assert_says(&report, "kill: kprobe oom_kill_process not fentry oom_kill_process: "
+			     "no trampolines (EBUSY)");
+	/* those after the one that serves were not tried */
+	report.hooks.states[HOOK_KILL].serving = 0;
+	report.hooks.states[HOOK_KILL].why[0][0] = '\0';
+	assert_silent(&report, "kprobe oom_kill_process");
+}
+
+static void obstacles_in_the_order_in_which_they_matter(void **state)
+{
+	struct doctor_report report = healthy();
+
+	(void)state;
+	assert_int_equal(doctor_obstacle(&report), DOCTOR_CLEAR);
+	report.tracer_error = -EINVAL;
+	assert_int_equal(doctor_obstacle(&report), DOCTOR_FAILED);
+	assert_says(&report, "loading the programs failed: Invalid argument.");
+	report.hooks.states[HOOK_VICTIM].serving = -1;
+	assert_int_equal(doctor_obstacle(&report), DOCTOR_REQUIRED_HOOK);
+	assert_says(&report, "no hook can serve \"victim\": kills are not seen.");
+	report.tracer_error = -EPERM;
+	report.rights.effective = RIGHT(CAP_BPF);
+	assert_int_equal(doctor_obstacle(&report), DOCTOR_NOT_PERMITTED);
+	assert_says(&report, "not permitted: CAP_PERFMON is missing.");
+	report.kernel.btf = false;
+	assert_int_equal(doctor_obstacle(&report), DOCTOR_NO_BTF);
+	assert_says(&report, "CONFIG_DEBUG_INFO_BTF).");
+	report.kernel.new_enough = false;
+	assert_int_equal(doctor_obstacle(&report), DOCTOR_KERNEL_TOO_OLD);
+	assert_says(&report, "older than 5.8 and has no BPF ring buffer.");
+	/* a release that does not begin with numbers proves nothing */
+	report.kernel.major = -1;
+	assert_int_equal(doctor_obstacle(&report), DOCTOR_NO_BTF);
+}
+
+static void refusals_have_a_cause(void **state)
+{
+	struct doctor_report report = healthy();
+
+	(void)state;
+	report.tracer_error = -EACCES;
+	report.rights.effective = 0;
+	assert_says(&report, "CAP_BPF and CAP_PERFMON are missing.");
+	report.rights.effective = RIGHT(CAP_SYS_ADMIN);
+	assert_says(&report, "a seccomp filter or a security module refuses");
+	report.kernel.lockdown = LOCKDOWN_CONFIDENTIALITY;
+	assert_says(&report, "locked down for confidentiality.");
+	report.rights.user_namespace = true;
+	assert_says(&report, "this is a user namespace");
+}
+
+/* --- memory --- */
+
+static const char *quota_sentence(const struct quota *quota)
+{
+	static char text[2048];
+	struct buf buf;
+
+	buf_init(&buf, text, sizeof(text));
+	doctor_put_quota(&buf, quota);
+	return text;
+}
+
+static void the_one_sentence(void **state)
+{
+	struct doctor_report report = healthy();
+	struct quota *quota = &report.quota;
+
+	(void)state;
+	assert_string_equal(quota_sentence(quota),
+		"This container may use 32.0 GiB; `free` shows 480 GiB: that is the host.");
+	quota->container = false;
+	assert_string_equal(quota_sentence(quota),
+		"This process may use 32.0 GiB, with all others in /kubepods/pod1/main; `free` "
+		"shows 480 GiB: that is the host.");
+	quota->levels[0].limits.max_bytes = CGROUP_NO_LIMIT;
+	assert_string_equal(quota_sentence(quota),
+		"No cgroup limits the memory of this process; the machine's 480 GiB, as `free` "
+		"shows, are shared with all that runs on it.");
+	quota->levels[0].limits.max_bytes = 481 * GIB;
+	assert_string_equal(quota_sentence(quota),
+		"The limits are above the machine's memory for this process; the machine's 480 "
+		"GiB, as `free` shows, are shared with all that runs on it.");
+	quota->complete = false;
+	assert_non_null(strstr(quota_sentence(quota), " a pod or slice may allow less."));
+}
+
+static void every_level_is_shown(void **state)
+{
+	struct doctor_report report = healthy();
+
+	(void)state;
+	report.quota.levels[0].limits.high_bytes = 30 * GIB;
+	report.quota.levels[0].limits.swap_max_bytes = 0;
+	assert_says(&report, "/kubepods/pod1/main: limit 32.0 GiB, high 30.0 GiB, used 31.0 GiB, "
+			     "swap limit 0");
+	assert_says(&report, "/kubepods/pod1: limit none, used 31.0 GiB");
+	assert_says(&report, "1.00 GiB are left before the limit of /kubepods/pod1/main");
+	assert_silent(&report, "limit 0, high 0"); /* no level beyond the last */
+	report.quota.v2 = false;
+	assert_says(&report, "memory+swap limit 0");
+}
+
+/* --- notes --- */
+
+static void settings_without_consequences_get_no_note(void **state)
+{
+	struct doctor_report report = healthy();
+
+	(void)state;
+	assert_null(doctor_note(&report, 0));
+	assert_silent(&report, "notes");
+}
+
+static void each_setting_has_its_note(void **state)
+{
+	static const struct {
+		size_t offset;
+		int32_t value;
+		const char *starts;
+	} settings[] = {
+#define AT(field) offsetof(struct doctor_report, kernel.field)
+		{AT(panic_on_oom), 1, "vm.panic_on_oom"},
+		{AT(panic_on_oom), 2, "vm.panic_on_oom"},
+		{AT(oom_kill_allocating_task), 1, "vm.oom_kill_allocating_task"},
+		{AT(overcommit_memory), 2, "vm.overcommit_memory"},
+		{AT(kmsg_error), -EPERM, "/dev/kmsg"},
+		{AT(kptr_restrict), 2, "kernel.kptr_restrict"},
+		{AT(ftrace_enabled), 0, "kernel.ftrace_enabled"},
+#undef AT
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(settings) / sizeof(*settings); i++) {
+		struct doctor_report report = healthy();
+
+		*(int32_t *)((char *)&report + settings[i].offset) = settings[i].value;
+		assert_non_null(doctor_note(&report, 0));
+		assert_int_equal(strncmp(doctor_note(&report, 0), settings[i].starts,
+					 strlen(settings[i].starts)),
+			0);
+		assert_null(doctor_note(&report, 1));
+	}
+}
+
+static void notes_add_up(void **state)
+{
+	struct doctor_report report = healthy();
+
+	(void)state;
+	report.kernel.psi = false;
+	report.kernel.swap_total_bytes = 0;
+	assert_says(&report, "notes No swap: ");
+	assert_says(&report,
+		"(PSI): they are left out. rights held: CAP_BPF, CAP_PERFMON, CAP_SYSLOG "
+		"memory locked: yes; oom_score_adj -1000 memory");
+	report.kernel.initial_pid_namespace = false;
+	assert_non_null(doctor_note(&report, 2));
+	assert_null(doctor_note(&report, 3));
+	/* hidden addresses matter only to those who may not see them anyway */
+	report = healthy();
+	report.kernel.kptr_restrict = 1;
+	assert_null(doctor_note(&report, 0));
+	report.rights.effective = 0;
+	assert_non_null(doctor_note(&report, 0));
+	report.kernel_error = -ENOENT;
+	assert_null(doctor_note(&report, 0));
+}
+
+static void a_switch_that_is_not_known_is_not_shown(void **state)
+{
+	struct doctor_report report = healthy();
+
+	(void)state;
+	assert_says(&report, "swappiness=60");
+	assert_silent(&report, "dmesg_restrict");
+}
+
+/* --- form --- */
+
+/* Everything at its worst: long, hostile, failed. */
+static struct doctor_report worst(void)
+{
+	struct doctor_report report = healthy();
+
+	report.kernel.psi = false;
+	report.kernel.swap_total_bytes = 0;
+	report.kernel.initial_pid_namespace = false;
+	report.kernel.panic_on_oom = report.kernel.oom_kill_allocating_task = 1;
+	report.kernel.overcommit_memory = report.kernel.kptr_restrict = 2;
+	report.kernel.ftrace_enabled = 0;
+	report.kernel.kmsg_error = -EPERM;
+	report.kernel.lockdown = LOCKDOWN_CONFIDENTIALITY;
+	report.kernel.cgroup_mode = CGROUP_MODE_NONE;
+	report.tracer_error = -EPERM;
+	report.rights.effective = RIGHT(CAP_SYS_ADMIN); /* or the hooks would not be told */
+	report.protection.lock_error = report.protection.adj_error = -EACCES;
+	for (int i = 0; i < HOOK_COUNT; i++) {
+		report.hooks.states[i].serving = -1;
+		for (size_t j = 0; j < HOOK_ALTERNATIVES; j++) {
+			memset(report.hooks.states[i].why[j], 'w', 159);
+			memcpy(report.hooks.states[i].why[j], "\x1b[31m \"\\\n\xff", 10);
+		}
+	}
+	report.quota.level_count = 0;
+	for (unsigned int i = 0; i < QUOTA_LEVELS; i++) {
+		char name[QUOTA_PATH];
+
+		memset(name, "a\x1b\xe4/"[i % 4], sizeof(name));
+		name[0] = '/';
+		name[sizeof(name) - 1] = '\0';
+		add_level(&report.quota, name, 5 * GIB, 6 * GIB);
+	}
+	return report;
+}
+
+static void check_lines(const char *text)
+{
+	for (const char *line = text; *line; line = strchr(line, '\n') + 1) {
+		size_t len = strcspn(line, "\n");
+
+		assert_int_equal(line[len], '\n');
+		assert_true(text_columns(line, len) <= 80);
+		assert_true(len == 0 || line[len - 1] != ' ');
+		for (size_t i = 0; i < len; i++)
+			assert_true((unsigned char)line[i] >= ' ' && line[i] != 0x7f);
+	}
+}
+
+static void no_line_is_wider_than_80_columns_or_steers_the_terminal(void **state)
+{
+	struct doctor_report report = healthy();
+
+	(void)state;
+	check_lines(text_of(&report));
+	report = worst();
+	check_lines(text_of(&report));
+}
+
+static void the_object_is_whole_at_its_worst(void **state)
+{
+	struct doctor_report report = worst();
+	json_t *json = json_of(&report), *hooks = json_object_get(json, "hooks"), *part;
+
+	(void)state;
+	assert_int_equal(json_array_size(hooks), HOOK_COUNT);
+	assert_int_equal(json_array_size(json_object_get(json, "notes")), 11);
+	assert_int_equal(
+		json_array_size(json_object_get(json_object_get(json, "memory"), "limits")),
+		QUOTA_LEVELS);
+	assert_string_equal(string_at(json, "tier"), "none");
+	assert_string_equal(string_at(json, "obstacle"), "not_permitted");
+	part = json_object_get(json, "rights");
+	assert_true(json_is_false(json_object_get(part, "memory_locked")));
+	assert_string_equal(string_at(part, "memory_locked_error"), "Permission denied");
+	json_decref(json);
+}
+
+static void the_object_says_what_the_text_says(void **state)
+{
+	struct doctor_report report = healthy();
+	json_t *json, *hook, *part;
+
+	(void)state;
+	report.hooks.states[HOOK_REAPER].serving = -1;
+	report.hooks.states[HOOK_KILL].serving = 1;
+	strcpy(report.hooks.states[HOOK_KILL].why[0], "refused");
+	json = json_of(&report);
+	assert_int_equal(json_integer_value(json_object_get(json, "v")), 1);
+	assert_string_equal(string_at(json, "type"), "doctor");
+	assert_string_equal(string_at(json, "ts"), "2026-01-02T03:04:05.123456789Z");
+	assert_string_equal(string_at(json, "host"), "node-7");
+	assert_string_equal(string_at(json, "tier"), "full");
+	assert_null(json_object_get(json, "obstacle"));
+	assert_null(json_object_get(json, "notes"));
+	hook = json_array_get(json_object_get(json, "hooks"), HOOK_KILL);
+	assert_string_equal(string_at(hook, "purpose"), "kill");
+	assert_string_equal(string_at(hook, "hook"), "kprobe oom_kill_process");
+	part = json_array_get(json_object_get(hook, "tried"), 0);
+	assert_string_equal(string_at(part, "hook"), "fentry oom_kill_process");
+	assert_string_equal(string_at(part, "why"), "refused");
+	hook = json_array_get(json_object_get(json, "hooks"), HOOK_REAPER);
+	assert_null(json_object_get(hook, "hook"));
+	assert_string_equal(string_at(hook, "lost"), hook_table[HOOK_REAPER].lost);
+	part = json_object_get(json, "kernel");
+	assert_string_equal(string_at(part, "release"), "6.12.117+deb13");
+	assert_string_equal(string_at(part, "cgroup_mode"), "v2");
+	assert_true(json_is_true(json_object_get(part, "btf")));
+	assert_null(json_object_get(part, "dmesg_restrict"));
+	assert_string_equal(string_at(part, "lockdown"), "none");
+	part = json_object_get(json, "rights");
+	assert_int_equal(json_array_size(json_object_get(part, "effective")), 3);
+	assert_null(json_object_get(part, "missing"));
+	assert_true(json_is_true(json_object_get(part, "memory_locked")));
+	assert_int_equal(json_integer_value(json_object_get(part, "oom_score_adj")), -1000);
+	part = json_object_get(json, "memory");
+	assert_int_equal(json_integer_value(json_object_get(part, "allowed_bytes")), 32 * GIB);
+	assert_string_equal(string_at(part, "limited_by"), "/kubepods/pod1/main");
+	assert_int_equal(json_integer_value(json_object_get(part, "left_bytes")), GIB);
+	assert_string_equal(string_at(part, "summary"), quota_sentence(&report.quota));
+	part = json_array_get(json_object_get(part, "limits"), 1);
+	assert_null(json_object_get(part, "max_bytes"));
+	json_decref(json);
+}
+
+static void what_could_not_be_read_is_left_out(void **state)
+{
+	struct doctor_report report = {.tracer_error = -EPERM};
+	json_t *json;
+
+	(void)state;
+	report.host_error = report.kernel_error = report.rights_error = report.quota_error =
+		-ENOENT;
+	json = json_of(&report);
+	assert_null(json_object_get(json, "kernel"));
+	assert_null(json_object_get(json, "memory"));
+	assert_null(json_object_get(json, "hooks"));
+	assert_null(json_object_get(json, "host"));
+	assert_string_equal(string_at(json, "tier"), "none");
+	json_decref(json);
+	assert_says(&report, "kernel not readable: No such file or directory");
+	assert_says(&report, "hooks not tried: nothing can be loaded");
+}
+
+static void too_little_room_leaves_the_buffer_as_it_was(void **state)
+{
+	struct doctor_report report = healthy();
+	char small[300];
+	struct buf buf;
+
+	(void)state;
+	buf_init(&buf, small, sizeof(small));
+	buf_puts(&buf, "before\n");
+	assert_int_equal(doctor_text(&buf, &report), -ENOSPC);
+	assert_string_equal(small, "before\n");
+	assert_false(buf.full);
+	assert_int_equal(doctor_json(&buf, &report), -ENOSPC);
+	assert_string_equal(small, "before\n");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_verdict_comes_first),
+		cmocka_unit_test(what_serves_is_named),
+		cmocka_unit_test(hooks_that_failed_for_want_of_rights_say_nothing_of_the_kernel),
+		cmocka_unit_test(what_is_not_served_is_named),
+		cmocka_unit_test(reasons_of_every_alternative_are_told),
+		cmocka_unit_test(obstacles_in_the_order_in_which_they_matter),
+		cmocka_unit_test(refusals_have_a_cause),
+		cmocka_unit_test(the_one_sentence),
+		cmocka_unit_test(every_level_is_shown),
+		cmocka_unit_test(settings_without_consequences_get_no_note),
+		cmocka_unit_test(each_setting_has_its_note),
+		cmocka_unit_test(notes_add_up),
+		cmocka_unit_test(a_switch_that_is_not_known_is_not_shown),
+		cmocka_unit_test(no_line_is_wider_than_80_columns_or_steers_the_terminal),
+		cmocka_unit_test(the_object_is_whole_at_its_worst),
+		cmocka_unit_test(the_object_says_what_the_text_says),
+		cmocka_unit_test(what_could_not_be_read_is_left_out),
+		cmocka_unit_test(too_little_room_leaves_the_buffer_as_it_was),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

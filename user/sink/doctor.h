@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * doctor.h: what works on this kernel and with these rights, and how much memory there really is.
+ *
+ * The command fills the report; the sinks only format it. Keys of the JSON object: docs/doctor.md.
+ */
+#ifndef OOMSNOOP_SINK_DOCTOR_H
+#define OOMSNOOP_SINK_DOCTOR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "facts/host.h"
+#include "facts/kernel.h"
+#include "facts/quota.h"
+#include "facts/rights.h"
+#include "source/hooks.h"
+
+/* Room for either form with every reason at its longest. */
+#define DOCTOR_BUF_BYTES 65536
+
+struct doctor_report {
+	int64_t wall_ns; /* CLOCK_REALTIME of the report */
+
+	/* 0: filled; else -errno of reading it, and the struct beside it is to be left alone */
+	int host_error;
+	struct host_facts host;
+	int kernel_error;
+	struct kernel_facts kernel;
+	int rights_error;
+	struct rights rights;
+	int quota_error;
+	struct quota quota;
+
+	struct rights_protection protection;
+
+	int tracer_error; /* 0: the programs were loaded and attached; else -errno */
+	bool hooks_probed; /* hooks says what was tried; not so where there is no BTF */
+	struct hooks hooks;
+};
+
+enum doctor_tier {
+	DOCTOR_TIER_NONE = 0, /* nothing can be traced */
+	DOCTOR_TIER_TRACEPOINT = 1, /* kills are seen; the kernel's own decision is not */
+	DOCTOR_TIER_FULL = 2,
+};
+
+enum doctor_obstacle {
+	DOCTOR_CLEAR = 0,
+	DOCTOR_NOT_PERMITTED = 1,
+	DOCTOR_KERNEL_TOO_OLD = 2,
+	DOCTOR_NO_BTF = 3,
+	DOCTOR_REQUIRED_HOOK = 4,
+	DOCTOR_FAILED = 5,
+};
+
+enum doctor_tier doctor_tier(const struct doctor_report *report);
+enum doctor_obstacle doctor_obstacle(const struct doctor_report *report);
+const char *doctor_tier_name(enum doctor_tier tier); /* "full", "tracepoint", "none" */
+const char *doctor_obstacle_name(enum doctor_obstacle obstacle);
+
+/* The table of hooks tells of this kernel. Not so where rights were missing: then all of them fail,
+ * and their reasons would blame the kernel. */
+bool doctor_hooks_told(const struct doctor_report *report);
+
+/* One sentence on what stands in the way; nothing where the way is clear. */
+void doctor_put_obstacle(struct buf *buf, const struct doctor_report *report);
+
+/* "This container may use 32.0 GiB; `free` shows 480 GiB: that is the host." Names in it are
+ * arbitrary bytes. */
+void doctor_put_quota(struct buf *buf, const struct quota *quota);
+
+/* How things are set, where that has consequences: one sentence each. NULL: no more of them. */
+const char *doctor_note(const struct doctor_report *report, unsigned int index);
+
+/* 0, or -ENOSPC: buf is then as it was before. */
+int doctor_text(struct buf *buf, const struct doctor_report *report);
+int doctor_json(struct buf *buf, const struct doctor_report *report);
+
+#endif /* OOMSNOOP_SINK_DOCTOR_H */

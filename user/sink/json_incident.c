@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The record of one incident: docs/record-schema.md names every member. */
+#include <stdio.h>
+#include <string.h>
+
+#include "judge/gfp.h"
+#include "sink/json.h"
+#include "sink/json_parts.h"
+#include "sink/view.h"
+
+static const char *const event_names[EV_EVENT_COUNT] = {
+	[EV_EVENT_LOW] = "low",
+	[EV_EVENT_HIGH] = "high",
+	[EV_EVENT_MAX] = "max",
+	[EV_EVENT_OOM] = "oom",
+	[EV_EVENT_OOM_KILL] = "oom_kill",
+	[EV_EVENT_OOM_GROUP_KILL] = "oom_group_kill",
+};
+
+/* "No limit" is told by leaving the limit out: PAGE_COUNTER_MAX is no amount of memory. */
+static void put_limit(struct buf *buf, const char *key, uint64_t pages, uint32_t page_size)
+{
+	if (!view_unlimited(pages, page_size))
+		json_add_pages(buf, key, pages, page_size);
+}
+
+/* Version 1 keeps memory and swap in one counter: it must not be read as swap. */
+static void put_swap(struct buf *buf, const struct incident_level *level, const char *v2_limit,
+	const char *v2_usage, uint32_t page_size)
+{
+	bool v2 = (level->flags & EV_LEVEL_V2) != 0;
+
+	put_limit(buf, v2 ? v2_limit : "memsw_limit_bytes", level->swap_max_pages, page_size);
+	json_add_pages(
+		buf, v2 ? v2_usage : "memsw_usage_bytes", level->swap_usage_pages, page_size);
+}
+
+static void put_limit_level(struct buf *buf, const struct sink_context *context,
+	const struct incident *incident, const struct judgement *judgement)
+{
+	const struct incident_level *level = view_limit(incident, judgement);
+	uint32_t page_size = context->host->page_size;
+
+	if (level == NULL || judgement->scope != SCOPE_MEMCG)
+		return;
+	json_add_string(buf, "limit_cgroup", view_limit_path(incident, judgement));
+	put_limit(buf, "limit_bytes", level->max_pages, page_size);
+	json_add_pages(buf, "usage_bytes", level->usage_pages, page_size);
+	put_swap(buf, level, "swap_limit_bytes", "swap_usage_bytes", page_size);
+	json_add_bool(buf, "limit_oom_group", (level->flags & EV_LEVEL_OOM_GROUP) != 0);
+}
+
+static void put_host(struct buf *buf, const struct host_memory *host)
+{
+	json_add_u64(buf, "host_total_bytes", host->total_bytes);
+	json_add_u64(buf, "host_free_bytes", host->free_bytes);
+	json_add_u64(buf, "host_available_bytes", host->available_bytes);
+	json_add_u64(buf, "host_swap_total_bytes", host->swap_total_bytes);
+	json_add_u64(buf, "host_swap_free_bytes", host->swap_free_bytes);
+	json_add_u64(buf, "host_hugetlb_bytes", host->hugetlb_bytes);
+}
+
+static void put_level(struct buf *buf, const struct incident_level *level, const char *path,
+	bool is_limit, uint32_t page_size)
+{
+	json_begin(buf, NULL, '{');
+	json_add_string(buf, "cgroup", path);
+	if (is_limit)
+		json_add_bool(buf, "hit", true);
+	put_limit(buf, "max_bytes", level->max_pages, page_size);
+	put_limit(buf, "high_bytes", level->high_pages, page_size);
+	put_limit(buf, "low_bytes", level->low_pages, page_size);
+	put_limit(buf, "min_bytes", level->min_pages, page_size);
+	json_add_pages(buf, "usage_bytes", level->usage_pages, page_size);
+	json_add_pages(buf, "peak_bytes", level->watermark_pages, page_size);
+	put_swap(buf, level, "swap_max_bytes", "swap_usage_bytes", page_size);
+	json_add_pages(buf, "kmem_usage_bytes", level->kmem_usage_pages, page_size);
+	json_add_u64(buf, "failcnt", level->failcnt);
+	json_add_pages(buf, "usage_after_bytes", level->freed_usage_pages, page_size);
+	json_add_bool(buf, "oom_group", (level->flags & EV_LEVEL_OOM_GROUP) != 0);
+	json_end(buf, '}');
+}
+
+static void put_levels(struct buf *buf, const struct sink_context *context,
+	const struct incident *incident, const struct judgement *judgement)
+{
+	const struct incident_level *limit = view_limit(incident, judgement);
+	size_t start = json_begin(buf, "limits", '[');
+
+	for (unsigned int i = 0; i < incident->level_count && i < EV_MAX_LEVELS; i++)
+		put_level(buf, &incident->levels[i], incident->level_paths[i],
+			&incident->levels[i] == limit, context->host->page_size);
+	json_end_filled(buf, start, ']');
+}
+
+static void put_events(
+	struct buf *buf, const struct incident *incident, const struct judgement *judgement)
+{
+	const struct incident_level *level = view_limit(incident, judgement);
+	size_t start;
+	char key[32];
+
+	if (level == NULL)
+		return;
+	start = json_begin(buf, "memory_events", '{');
+	for (unsigned int i = 0; i < EV_EVENT_COUNT; i++) {
+		uint64_t now = level->events[i], before = incident->events_before[i];
+
+		json_add_u64(buf, event_names[i], now);
+		if (!incident->has_events_before || now == UNKNOWN_U64 || now < before)
+			continue;
+		snprintf(key, sizeof(key), "%s_delta", event_names[i]);
+		json_add_u64(buf, key, now - before);
+	}
+	json_end_filled(buf, start, '}');
+}
+
+static void put_composition(
+	struct buf *buf, const struct incident *incident, const struct judgement *judgement)
+{
+	const struct cgroup_stat *stat = &incident->stat;
+	size_t before = buf->len, start = json_begin(buf, "composition", '{');
+
+	json_add_u64(buf, "anon_bytes", stat->anon_bytes);
+	json_add_u64(buf, "file_bytes", stat->file_bytes);
+	json_add_u64(buf, "shmem_bytes", stat->shmem_bytes);
+	json_add_u64(buf, "slab_bytes", stat->slab_bytes);
+	json_add_u64(buf, "kernel_bytes", stat->kernel_bytes);
+	json_add_u64(buf, "kernel_stack_bytes", stat->kernel_stack_bytes);
+	json_add_u64(buf, "pagetables_bytes", stat->pagetables_bytes);
+	json_add_u64(buf, "sec_pagetables_bytes", stat->sec_pagetables_bytes);
+	json_add_u64(buf, "percpu_bytes", stat->percpu_bytes);
+	json_add_u64(buf, "vmalloc_bytes", stat->vmalloc_bytes);
+	json_add_u64(buf, "sock_bytes", stat->sock_bytes);
+	json_add_u64(buf, "hugetlb_bytes", stat->hugetlb_bytes);
+	json_add_u64(buf, "file_dirty_bytes", stat->file_dirty_bytes);
+	json_add_u64(buf, "file_writeback_bytes", stat->file_writeback_bytes);
+	json_add_u64(buf, "swapcached_bytes", stat->swapcached_bytes);
+	json_add_u64(buf, "usage_bytes", incident->stat_usage_bytes);
+	json_add_u64(buf, "unexplained_bytes", judgement->unexplained_bytes);
+	json_end_filled(buf, start, '}');
+	if (buf->len > before)
+		json_add_string(buf, "composition_at", "after");
+}
+
+static void put_where(struct buf *buf, const struct sink_context *context,
+	const struct incident *incident, const struct judgement *judgement)
+{
+	if (judgement->scope != SCOPE_UNKNOWN) {
+		json_add_string(buf, "scope", scope_name(judgement->scope));
+		json_add_bool(buf, "limit_inferred", judgement->scope_inferred);
+	}
+	if (judgement->manual_known)
+		json_add_bool(buf, "manual", judgement->manual);
+	put_limit_level(buf, context, incident, judgement);
+	put_limit(buf, "total_bytes", judgement->totalpages, context->host->page_size);
+	if (judgement->totalpages != UNKNOWN_U64)
+		json_add_bool(buf, "total_computed", judgement->totalpages_computed);
+	put_host(buf, &incident->host);
+	put_levels(buf, context, incident, judgement);
+	put_events(buf, incident, judgement);
+	put_composition(buf, incident, judgement);
+}
+
+static void put_request(struct buf *buf, const struct incident *incident)
+{
+	char flags[512];
+
+	if (!incident->has_oc)
+		return;
+	flags[0] = '\0';
+	gfp_flags_text(incident->gfp_mask, flags, sizeof(flags));
+	json_add_i64(buf, "order", incident->order);
+	json_add_hex(buf, "gfp_mask", incident->gfp_mask);
+	json_add_name(buf, "gfp_flags", flags);
+	if (incident->nodemask != UNKNOWN_U64)
+		json_add_hex(buf, "nodemask", incident->nodemask);
+	json_add_string(buf, "kernel_message", incident->message);
+}
+
+static void put_trigger(
+	struct buf *buf, const struct sink_context *context, const struct incident *incident)
+{
+	if (incident->has_trigger) {
+		json_add_u64(buf, "trigger_pid", incident->trigger_tgid);
+		json_add_u64(buf, "trigger_tid", incident->trigger_tid);
+		json_add_name(buf, "trigger_comm", incident->trigger_comm);
+		json_add_string(buf, "trigger_cmdline", incident->trigger_cmdline);
+		json_add_string(buf, "trigger_cgroup", incident->trigger_cgroup);
+		json_add_u64(buf, "trigger_uid", incident->trigger_uid);
+		json_add_i64(buf, "trigger_oom_score_adj", incident->trigger_adj);
+		if (incident->trigger_start_ns != 0 && incident->trigger_start_ns != UNKNOWN_U64)
+			json_add_time(buf, "trigger_started",
+				view_wall_ns(context, incident->trigger_start_ns));
+		json_add_bool(buf, "trigger_kernel_thread",
+			(incident->trigger_flags & EV_CONTEXT_KTHREAD) != 0);
+	}
+	put_request(buf, incident);
+}
+
+static void put_after(
+	struct buf *buf, const struct incident *incident, const struct judgement *judgement)
+{
+	json_add_ms(buf, "exit_ms", judgement->exit_ns);
+	/* "false" would claim that the reaper was watched. */
+	if (incident->victim_count > 0 && !view_missing(judgement, "reaped"))
+		json_add_bool(buf, "reaped", incident->victims[0].reaped);
+	json_add_u64(buf, "freed_bytes", judgement->freed_bytes);
+	json_add_u64(buf, "aborted_scans", incident->aborted_scans);
+	json_add_u64(buf, "repeated", incident->repeated_no_kill);
+	json_add_u64(buf, "earlier_kills", incident->earlier_kills);
+}
+
+static void put_verdicts(struct buf *buf, const struct judgement *judgement)
+{
+	json_begin(buf, "verdicts", '[');
+	for (unsigned int i = 0; i < judgement->verdict_count && i < VERDICTS_MAX; i++) {
+		const struct verdict *verdict = &judgement->verdicts[i];
+
+		json_begin(buf, NULL, '{');
+		json_add_string(buf, "id", verdict->id);
+		json_add_string(buf, "claim", verdict->claim);
+		json_begin(buf, "evidence", '[');
+		for (unsigned int j = 0; j < verdict->evidence_count && j < VERDICT_EVIDENCE; j++)
+			json_add_name(buf, NULL, verdict->evidence[j]);
+		json_end(buf, ']');
+		json_add_string(buf, "confidence", confidence_name(verdict->confidence));
+		json_end(buf, '}');
+	}
+	json_end(buf, ']');
+}
+
+static void put_missing(struct buf *buf, const struct judgement *judgement)
+{
+	json_begin(buf, "missing", '[');
+	for (unsigned int i = 0; i < judgement->missing_count && i < MISSING_MAX; i++) {
+		json_begin(buf, NULL, '{');
+		json_add_string(buf, "field", judgement->missing[i].field);
+		json_add_string(buf, "why", judgement->missing[i].why);
+		json_end(buf, '}');
+	}
+	json_end(buf, ']');
+}
+
+static void put_honesty(struct buf *buf, const struct sink_context *context,
+	const struct incident *incident, const struct judgement *judgement)
+{
+	bool seen = incident->kmsg == KMSG_AGREES || incident->kmsg == KMSG_DIFFERS;
+
+	put_verdicts(buf, judgement);
+	json_add_string(buf, "source", seen ? "bpf+kmsg" : "bpf");
+	if (incident->kmsg != KMSG_NOT_READ)
+		json_add_string(buf, "kernel_log", kmsg_state_name(incident->kmsg));
+	if (incident->kmsg == KMSG_DIFFERS)
+		json_add_string(buf, "kernel_log_difference", incident->kmsg_difference);
+	json_hooks(buf, context);
+	put_missing(buf, judgement);
+	json_add_u64(buf, "lost_events", incident->lost_events);
+}
+
+int json_incident(struct buf *buf, const struct sink_context *context,
+	const struct incident *incident, const struct judgement *judgement)
+{
+	size_t start = buf->len;
+
+	json_head(buf, context, "oom", incident->time_ns);
+	json_add_u64(buf, "incident", incident->number);
+	json_add_string(buf, "outcome", outcome_name(incident->outcome));
+	json_add_string(buf, "tier", context->tier);
+	json_add_string(buf, "closed", closed_name(incident->closed));
+	put_where(buf, context, incident, judgement);
+	put_trigger(buf, context, incident);
+	json_victim(buf, context, incident, judgement);
+	json_add_u64(buf, "victims_total", view_victims_total(incident));
+	json_victims(buf, context, incident, judgement);
+	json_badness(buf, incident, judgement);
+	json_candidates(buf, context, incident, judgement);
+	put_after(buf, incident, judgement);
+	put_honesty(buf, context, incident, judgement);
+	return json_finish(buf, start);
+}

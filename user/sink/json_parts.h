@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* json_parts.h: the pieces that json_incident() is put together from. */
+#ifndef OOMSNOOP_SINK_JSON_PARTS_H
+#define OOMSNOOP_SINK_JSON_PARTS_H
+
+#include "base/buf.h"
+#include "sink/sink.h"
+
+/* v, type, ts, host, boot_id, mono_ns, mono_us: what every line begins with. */
+void json_head(
+	struct buf *buf, const struct sink_context *context, const char *type, uint64_t boot_ns);
+void json_hooks(struct buf *buf, const struct sink_context *context);
+
+/* Closes the line; -ENOSPC takes it back to `start`. */
+int json_finish(struct buf *buf, size_t start);
+
+void json_victim(struct buf *buf, const struct sink_context *context,
+	const struct incident *incident, const struct judgement *judgement);
+void json_victims(struct buf *buf, const struct sink_context *context,
+	const struct incident *incident, const struct judgement *judgement);
+void json_badness(
+	struct buf *buf, const struct incident *incident, const struct judgement *judgement);
+void json_candidates(struct buf *buf, const struct sink_context *context,
+	const struct incident *incident, const struct judgement *judgement);
+
+#endif /* OOMSNOOP_SINK_JSON_PARTS_H */

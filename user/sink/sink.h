@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * sink.h: what every sink is given. A sink only formats: no file is read, no clock asked, nothing
+ * is judged here.
+ */
+#ifndef OOMSNOOP_SINK_SINK_H
+#define OOMSNOOP_SINK_SINK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "facts/host.h"
+#include "judge/judgement.h"
+#include "model/incident.h"
+
+#define SINK_HOOKS 16
+
+/* Room that no record exceeds: every table full, every byte of every name escaped. */
+#define SINK_JSON_MAX (2U << 20)
+#define SINK_TEXT_MAX (128U << 10)
+
+struct sink_hook {
+	const char *purpose; /* "kill", "victim", "candidates", … */
+	const char *hook; /* "fentry oom_kill_process"; NULL: none could be attached */
+};
+
+/* What a sink needs to know of the tracer and its clocks. */
+struct sink_context {
+	const struct host_facts *host;
+	int64_t wall_minus_boot_ns; /* add to a CLOCK_BOOTTIME stamp for CLOCK_REALTIME */
+	const char *tier; /* "full" | "tracepoint" */
+	unsigned int hook_count;
+	struct sink_hook hooks[SINK_HOOKS];
+	uint64_t lost_events; /* of the whole run so far */
+	bool color;
+	int width; /* columns of the text view */
+};
+
+struct buf;
+
+/* The record as one NDJSON line, with its newline. 0 or -ENOSPC: buf is then as it was before. */
+int json_incident(struct buf *buf, const struct sink_context *context,
+	const struct incident *incident, const struct judgement *judgement);
+
+/* The text view. 0 or -ENOSPC. */
+int text_incident(struct buf *buf, const struct sink_context *context,
+	const struct incident *incident, const struct judgement *judgement);
+
+struct run_totals {
+	uint64_t incidents, kills, victims, lost_events, lost_candidates, lost_process_events,
+		bad_records, evicted;
+	uint64_t kmsg_lost;
+	const char
+		*reason; /* why the run ends: "signal", "timeout", "max-events", "output-closed" */
+};
+
+int json_start(struct buf *buf, const struct sink_context *context, uint64_t boot_ns);
+int json_stop(struct buf *buf, const struct sink_context *context, uint64_t boot_ns,
+	const struct run_totals *totals);
+
+#endif /* OOMSNOOP_SINK_SINK_H */

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* text_parts.h: the pieces that text_incident() is put together from. */
+#ifndef OOMSNOOP_SINK_TEXT_PARTS_H
+#define OOMSNOOP_SINK_TEXT_PARTS_H
+
+#include "sink/sink.h"
+#include "sink/text_flow.h"
+
+/* One paragraph before it is wrapped: two cgroup paths of which every byte is shown as \xNN. */
+#define TEXT_SCRATCH (12U << 10)
+
+struct text_view {
+	struct flow flow;
+	const struct sink_context *context;
+	const struct incident *incident;
+	const struct judgement *judgement;
+	struct buf scratch;
+	char scratch_data[TEXT_SCRATCH];
+};
+
+void text_victim(struct text_view *view);
+void text_chosen(struct text_view *view);
+void text_top(struct text_view *view);
+void text_killed(struct text_view *view);
+
+#endif /* OOMSNOOP_SINK_TEXT_PARTS_H */

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <string.h>
+
+#include "judge/limit.h"
+#include "sink/view.h"
+
+const struct incident_level *view_limit(
+	const struct incident *incident, const struct judgement *judgement)
+{
+	int level = judgement->limit_level;
+
+	if (level < 0 || (unsigned int)level >= incident->level_count || level >= EV_MAX_LEVELS)
+		return NULL;
+	return &incident->levels[level];
+}
+
+const char *view_limit_path(const struct incident *incident, const struct judgement *judgement)
+{
+	if (view_limit(incident, judgement) == NULL)
+		return "";
+	return incident->level_paths[judgement->limit_level];
+}
+
+bool view_unlimited(uint64_t pages, uint32_t page_size)
+{
+	return pages != UNKNOWN_U64 && page_size > 0 && pages >= LIMIT_NONE_PAGES(page_size);
+}
+
+static bool is_chosen(const struct incident *incident, const struct task_facts *task)
+{
+	return incident->chosen.tgid != 0 && incident->chosen.tgid == task->tgid;
+}
+
+const struct task_facts *view_victim(const struct incident *incident, unsigned int index)
+{
+	const struct task_facts *task = &incident->victims[index].task;
+
+	return !view_known(task) && is_chosen(incident, task) ? &incident->chosen : task;
+}
+
+const struct task_facts *view_chosen(const struct incident *incident)
+{
+	if (incident->chosen.tgid != 0)
+		return &incident->chosen;
+	return incident->victim_count > 0 ? &incident->victims[0].task : NULL;
+}
+
+bool view_known(const struct task_facts *task)
+{
+	return (task->flags & EV_TASK_PARTIAL) == 0;
+}
+
+bool view_has_memory(const struct task_facts *task)
+{
+	return (task->flags & (EV_TASK_PARTIAL | EV_TASK_NO_MM)) == 0;
+}
+
+bool view_exact(const struct judgement *judgement, const struct task_facts *task)
+{
+	return judgement->rss_sum == RSS_EXACT && (task->flags & EV_TASK_RSS_EXACT) != 0;
+}
+
+uint64_t view_rss(const struct task_facts *task, enum ev_rss kind, bool exact)
+{
+	int64_t pages = exact ? task->rss_exact[kind] : task->rss_pages[kind];
+
+	return pages > 0 ? (uint64_t)pages : 0;
+}
+
+bool view_allocating_task(const struct incident *incident)
+{
+	return incident->has_oc && strstr(incident->message, "oom_kill_allocating_task") != NULL;
+}
+
+bool view_kernel_points(const struct incident *incident, int64_t *ret_points)
+{
+	if (!incident->has_oc || incident->outcome == OUTCOME_NO_KILLABLE ||
+		view_allocating_task(incident))
+		return false;
+	/* What select_bad_process() starts from: nothing was weighed, a dying task was let go on.
+	 */
+	if (incident->chosen_points == INT64_MIN || incident->chosen.tgid == 0)
+		return false;
+	*ret_points = incident->chosen_points;
+	return true;
+}
+
+bool view_missing(const struct judgement *judgement, const char *field)
+{
+	for (unsigned int i = 0; i < judgement->missing_count; i++) {
+		if (strcmp(judgement->missing[i].field, field) == 0)
+			return true;
+	}
+	return false;
+}
+
+uint32_t view_victims_total(const struct incident *incident)
+{
+	return incident->victim_count + incident->victims_dropped;
+}
+
+int64_t view_wall_ns(const struct sink_context *context, uint64_t boot_ns)
+{
+	return (int64_t)(boot_ns + (uint64_t)context->wall_minus_boot_ns);
+}
