@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cmd/learn.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "facts/procfs.h"
+
+#define PROCESS_CAPACITY 16384
+#define CGROUP_CAPACITY 4096
+
+int names_open(struct names *names)
+{
+	memset(names, 0, sizeof(*names));
+	names->processes = processes_new(PROCESS_CAPACITY);
+	names->cgroups = cgroups_new(CGROUP_CAPACITY);
+	if (!names->processes || !names->cgroups) {
+		names_close(names);
+		return -ENOMEM;
+	}
+	names->mounted = !read_memory_mount("", &names->mount);
+	return 0;
+}
+
+void names_close(struct names *names)
+{
+	processes_free(names->processes);
+	cgroups_free(names->cgroups);
+	names->processes = NULL;
+	names->cgroups = NULL;
+}
+
+struct learning {
+	struct names *names;
+	uint64_t now_ns;
+};
+
+static int learn_process(pid_t pid, void *arg)
+{
+	struct learning *learning = arg;
+	struct process *process;
+	struct proc_ids ids;
+
+	if (read_proc_ids("", pid, &ids))
+		return 0; /* gone meanwhile */
+	process = process_get(learning->names->processes, pid, ids.start_ns, learning->now_ns);
+	process->ppid = ids.ppid;
+	process->inherited = false;
+	if (read_cmdline("", pid, process->cmdline, sizeof(process->cmdline)) < 0)
+		process->cmdline[0] = '\0';
+	if (read_exe("", pid, process->exe, sizeof(process->exe)) < 0)
+		process->exe[0] = '\0';
+	return 0;
+}
+
+static int learn_cgroup(uint64_t id, const char *path, void *arg)
+{
+	struct learning *learning = arg;
+
+	cgroup_learn(learning->names->cgroups, id, path, learning->now_ns);
+	return 0;
+}
+
+void names_learn_all(struct names *names, uint64_t now_ns)
+{
+	struct learning learning = {names, now_ns};
+
+	walk_processes("", learn_process, &learning);
+	if (names->mounted)
+		walk_cgroups(&names->mount, learn_cgroup, &learning);
+}
+
+static void learn_exec(struct names *names, const struct fact *fact)
+{
+	const struct ev_exec *event = &fact->exec;
+	struct process *process =
+		process_get(names->processes, event->tgid, event->start_ns, event->hdr.time_ns);
+
+	process->ppid = event->ppid;
+	process->inherited = false;
+	cmdline_text(fact->text, fact->text_len, event->args_len, process->cmdline,
+		sizeof(process->cmdline));
+	/* A link, which takes no lock of the process; it is gone with a process that was short. */
+	if (read_exe("", event->tgid, process->exe, sizeof(process->exe)) < 0)
+		process->exe[0] = '\0';
+}
+
+/* Seen from its beginning: its limit has not been hit yet. */
+static void learn_new_cgroup(struct names *names, const struct fact *fact)
+{
+	struct cgroup_entry *entry;
+
+	cgroup_learn(names->cgroups, fact->cgroup.id, fact->text, fact->hdr.time_ns);
+	entry = cgroup_find(names->cgroups, fact->cgroup.id);
+	if (entry) {
+		entry->has_oom_local = true;
+		entry->oom_local = 0;
+	}
+}
+
+void names_learn(struct names *names, const struct fact *fact)
+{
+	uint64_t now_ns = fact->hdr.time_ns;
+
+	switch (fact->kind) {
+	case EV_FORK:
+		process_fork(names->processes, fact->fork.tgid, fact->fork.start_ns,
+			fact->fork.parent_tgid, fact->fork.parent_start_ns, now_ns);
+		return;
+	case EV_EXEC:
+		learn_exec(names, fact);
+		return;
+	case EV_EXIT:
+		process_exit(names->processes, fact->exit.tgid, fact->exit.start_ns, now_ns);
+		return;
+	case EV_CGROUP:
+		if (fact->cgroup.removed)
+			cgroup_remove(names->cgroups, fact->cgroup.id, now_ns);
+		else
+			learn_new_cgroup(names, fact);
+		return;
+	default:
+		return;
+	}
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * learn.h: names of processes and cgroups, learnt while they live: all that are there at the start,
+ * then what the hooks tell. Nothing here touches a process that is being killed.
+ */
+#ifndef OOMSNOOP_CMD_LEARN_H
+#define OOMSNOOP_CMD_LEARN_H
+
+#include <stdint.h>
+
+#include "facts/cgroupfs.h"
+#include "model/cgroup.h"
+#include "model/process.h"
+#include "source/decode.h"
+
+struct names {
+	struct processes *processes;
+	struct cgroups *cgroups;
+	struct cgroup_mount mount;
+	bool mounted; /* mount is valid */
+};
+
+/* 0 or -ENOMEM. A missing cgroup mount is no error: paths then come from the records alone. */
+int names_open(struct names *names);
+void names_close(struct names *names);
+
+/* Everything that lives now. */
+void names_learn_all(struct names *names, uint64_t now_ns);
+
+/* Fork, exec, exit and cgroup records; others are passed over. */
+void names_learn(struct names *names, const struct fact *fact);
+
+#endif /* OOMSNOOP_CMD_LEARN_H */

@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: Apache-2.0
+/* live.c: opens what the live trace needs, in an order that misses nothing, and tells what cannot
+ * be had. */
+#include "cmd/live.h"
+
+#include <errno.h>
+#include <malloc.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sysexits.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cmd/output.h"
+#include "cmd/watch.h"
+#include "facts/kernel.h"
+#include "facts/rights.h"
+
+/* A remark for the person at the terminal; errors are told whatever -q says. */
+#define REMARK(watch, ...)                                                                         \
+	do {                                                                                       \
+		if (!(watch)->options->quiet)                                                      \
+			fprintf(stderr, "oomsnoop: " __VA_ARGS__);                                 \
+	} while (0)
+
+static int check_rights(void)
+{
+	const char *missing[RIGHTS_MISSING_MAX];
+	struct rights rights;
+	size_t count;
+
+	if (read_rights("", &rights))
+		return 0; /* no /proc: the kernel will say it */
+	count = rights_check(&rights, missing);
+	if (count) {
+		fprintf(stderr, "oomsnoop: not permitted: needs %s%s%s; run it with sudo\n",
+			missing[0], count > 1 ? " and " : "", count > 1 ? missing[1] : "");
+		return EX_NOPERM;
+	}
+	return 0;
+}
+
+static int check_kernel(const struct host_facts *host)
+{
+	int major, minor;
+
+	if (!parse_release(host->kernel, &major, &minor) && !kernel_new_enough(major, minor)) {
+		fprintf(stderr,
+			"oomsnoop: this kernel (%s) is too old: 5.8 or newer is needed (BPF ring buffer)\n",
+			host->kernel);
+		return EX_UNAVAILABLE;
+	}
+	return 0;
+}
+
+static void tell_refused_hooks(const struct hooks *hooks)
+{
+	char label[96];
+
+	for (int i = 0; i < HOOK_COUNT; i++)
+		for (size_t j = 0; j < hook_alternatives(&hook_table[i]); j++)
+			if (hooks->states[i].why[j][0])
+				fprintf(stderr, "oomsnoop:   %s: %s: %s\n", hook_table[i].name,
+					hook_label(&hook_table[i].alternatives[j], label,
+						sizeof(label)),
+					hooks->states[i].why[j]);
+}
+
+static int open_failed(const struct watch *watch, int error)
+{
+	switch (error) {
+	case -ENOENT:
+		fprintf(stderr,
+			"oomsnoop: this kernel tells no types (/sys/kernel/btf/vmlinux is missing): it must be "
+			"built with CONFIG_DEBUG_INFO_BTF=y\n");
+		return EX_UNAVAILABLE;
+	case -EPERM:
+	case -EACCES:
+		fprintf(stderr,
+			"oomsnoop: the kernel does not permit loading BPF programs (CAP_BPF and CAP_PERFMON in "
+			"the host's user namespace, no lockdown; before 5.11 also CAP_SYS_RESOURCE)\n");
+		fputs(tracer_log(), stderr);
+		return EX_NOPERM;
+	case -EOPNOTSUPP:
+		fprintf(stderr, "oomsnoop: no hook that this kernel takes shows OOM victims:\n");
+		tell_refused_hooks(&watch->hooks);
+		return EX_UNAVAILABLE;
+	default:
+		fprintf(stderr, "oomsnoop: cannot load the BPF programs: %s\n", strerror(-error));
+		fputs(tracer_log(), stderr);
+		return 1;
+	}
+}
+
+static int64_t weigh(const struct task_facts *task, uint64_t totalpages, uint32_t page_size)
+{
+	return badness_of(task, RSS_APPROX, totalpages, page_size).points;
+}
+
+static int open_tracer(struct watch *watch)
+{
+	struct tracer_options options = {
+		.host = &watch->host,
+		.ring_bytes = watch->options->ring_bytes,
+		.without = watch->options->without,
+	};
+	int error;
+
+	tracer_verbose(watch->options->verbose);
+	error = tracer_open(&options, &watch->hooks, &watch->tracer);
+	if (error)
+		return open_failed(watch, error);
+	if (watch->options->verbose)
+		tell_refused_hooks(&watch->hooks);
+	return 0;
+}
+
+static int open_incidents(struct watch *watch)
+{
+	struct incidents_options options = {
+		.host = &watch->host,
+		.scope_hook = hook_served(&watch->hooks, HOOK_SCOPE),
+		.exit_hook = hook_served(&watch->hooks, HOOK_EXIT),
+		.freed_hook = hook_served(&watch->hooks, HOOK_FREED),
+		.kmsg = watch->kmsg_fd >= 0,
+		.signal_hook = hook_served(&watch->hooks, HOOK_SHARED),
+		.settle_ns = watch->options->settle_ns,
+		.weight = weigh,
+	};
+
+	watch->incidents = incidents_new(&options, watch->names.processes, watch->names.cgroups);
+	if (!watch->incidents) {
+		fprintf(stderr, "oomsnoop: no memory for the tables: %s\n", strerror(errno));
+		return 1;
+	}
+	return 0;
+}
+
+/* From here on the tool must outlive what it watches, with no more rights than it still needs. */
+static void protect(struct watch *watch)
+{
+	uint64_t keep =
+		RIGHT(CAP_SYS_PTRACE) | RIGHT(CAP_DAC_READ_SEARCH); /* /proc/PID/exe of others */
+	struct rights_protection protection;
+	int error;
+
+	tzset(); /* reads the zone's file now, not with the first record */
+	malloc_trim(0);
+	rights_protect("", &protection);
+	if (protection.adj_error)
+		REMARK(watch,
+			"cannot protect itself from the OOM killer: oom_score_adj is %d (%s)\n",
+			protection.adj, strerror(-protection.adj_error));
+	if (protection.lock_error)
+		REMARK(watch, "cannot lock its memory (%s)\n", strerror(-protection.lock_error));
+	/* Each census opens its iterator anew, which the kernel allows to CAP_BPF alone. */
+	if (watch->coverage.census && !watch->coverage.candidates_hook)
+		keep |= RIGHT(CAP_BPF);
+	error = rights_drop(keep);
+	if (error)
+		REMARK(watch, "cannot give up its rights (%s)\n", strerror(-error));
+}
+
+static void tell_ready(struct watch *watch)
+{
+	static const char ready[] = "READY\n";
+
+	watch_start_line(watch);
+	if (watch->options->ready_fd >= 0 &&
+		write(watch->options->ready_fd, ready, sizeof(ready) - 1) != sizeof(ready) - 1)
+		fprintf(stderr, "oomsnoop: --ready-fd %d: %s\n", watch->options->ready_fd,
+			strerror(errno));
+	if (!watch->coverage.full_tier)
+		REMARK(watch,
+			"this kernel allows tracepoints only: limits are read from page counters, "
+			"candidates from a census (see `oomsnoop doctor`)\n");
+	REMARK(watch, "watching for OOM kills; Ctrl-C ends\n");
+}
+
+static int watch_opened(struct watch *watch)
+{
+	int status, error;
+
+	watch->kmsg_fd = kmsg_open("/dev/kmsg");
+	status = open_incidents(watch);
+	if (status)
+		return status;
+	watch_describe(watch);
+	error = watch_open(watch);
+	if (error) {
+		fprintf(stderr, "oomsnoop: cannot set up its event loop: %s\n", strerror(-error));
+		return 1;
+	}
+	/* The hooks are attached: whatever starts while /proc is read is told by them. */
+	names_learn_all(&watch->names, boot_now_ns());
+	watch_drain(watch);
+	protect(watch);
+	tell_ready(watch);
+	watch->ends_ns = watch->options->timeout_ns ? boot_now_ns() + watch->options->timeout_ns
+						    : UINT64_MAX;
+	error = watch_run(watch);
+	watch_finish(watch);
+	if (error) {
+		fprintf(stderr, "oomsnoop: waiting for events: %s\n", strerror(-error));
+		return 1;
+	}
+	return 0;
+}
+
+static void tell_end(const struct watch *watch)
+{
+	const struct run_totals *totals = &watch->totals;
+
+	if (totals->lost_events || totals->lost_candidates || totals->bad_records)
+		fprintf(stderr,
+			"oomsnoop: lost: %llu records of incidents, %llu candidates; %llu unreadable\n",
+			(unsigned long long)totals->lost_events,
+			(unsigned long long)totals->lost_candidates,
+			(unsigned long long)totals->bad_records);
+	if (totals->lost_process_events)
+		REMARK(watch, "%llu names of processes or cgroups were left out under load\n",
+			(unsigned long long)totals->lost_process_events);
+	REMARK(watch, "%llu incidents, %llu processes killed\n",
+		(unsigned long long)totals->incidents, (unsigned long long)totals->victims);
+}
+
+static int run(struct watch *watch)
+{
+	int status = open_tracer(watch);
+
+	if (!status)
+		status = watch_opened(watch);
+	if (status)
+		return status;
+	if (watch->output_error && watch->output_error != -EPIPE) {
+		fprintf(stderr, "oomsnoop: cannot write to stdout: %s\n",
+			strerror(-watch->output_error));
+		return EX_IOERR;
+	}
+	if (!watch->output_error)
+		tell_end(watch);
+	return 0;
+}
+
+int cmd_live(int argc, char **argv)
+{
+	static struct watch watch;
+	struct live_options options;
+	int status, error;
+
+	status = options_parse(argc, argv, &options);
+	if (status)
+		return status;
+	signal(SIGPIPE, SIG_IGN);
+	watch = (struct watch) {.options = &options,
+		.kmsg_fd = -1,
+		.signal_fd = -1,
+		.timer_fd = -1,
+		.epoll_fd = -1};
+	error = output_check();
+	if (error) {
+		fprintf(stderr, "oomsnoop: stdout cannot be written to: %s\n", strerror(-error));
+		return EX_IOERR;
+	}
+	status = check_rights();
+	if (status)
+		return status;
+	error = read_host("", &watch.host);
+	if (!error)
+		error = names_open(&watch.names);
+	if (error) {
+		fprintf(stderr, "oomsnoop: cannot learn about this machine: %s\n",
+			strerror(-error));
+		return 1;
+	}
+	status = check_kernel(&watch.host);
+	if (!status)
+		status = run(&watch);
+	watch_close(&watch);
+	incidents_free(watch.incidents);
+	tracer_close(watch.tracer);
+	names_close(&watch.names);
+	return status;
+}

@@ -1,0 +1,408 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cmd/watch.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/signalfd.h>
+#include <sys/timerfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "cmd/filter.h"
+#include "cmd/output.h"
+#include "facts/cgroupfs.h"
+#include "judge/limit.h"
+
+/* How often the ring is looked at when nothing urgent is in it: names of processes wait no longer
+ * than this. */
+#define TICK_NS 200000000L
+#define RECORD_BYTES (SINK_JSON_MAX > SINK_TEXT_MAX ? SINK_JSON_MAX : SINK_TEXT_MAX)
+
+static uint64_t clock_ns(clockid_t clock)
+{
+	struct timespec now;
+
+	clock_gettime(clock, &now);
+	return now.tv_sec * 1000000000ULL + now.tv_nsec;
+}
+
+uint64_t boot_now_ns(void)
+{
+	return clock_ns(CLOCK_BOOTTIME);
+}
+
+void watch_describe(struct watch *watch)
+{
+	const struct hooks *hooks = &watch->hooks;
+
+	watch->coverage = (struct coverage) {
+		.full_tier = hooks_full_tier(hooks),
+		.candidates_hook = hook_served(hooks, HOOK_CANDIDATES),
+		.exit_hook = hook_served(hooks, HOOK_EXIT),
+		.freed_hook = hook_served(hooks, HOOK_FREED),
+		.reaper_hook = hook_served(hooks, HOOK_REAPER),
+		.signal_hook = hook_served(hooks, HOOK_SHARED),
+		.kmsg = watch->kmsg_fd >= 0,
+		.process_hook = hook_served(hooks, HOOK_EXEC),
+		.census = hook_served(hooks, HOOK_CENSUS),
+	};
+	watch->sink.host = &watch->host;
+	watch->sink.tier = watch->coverage.full_tier ? "full" : "tracepoint";
+	watch->sink.color = !watch->options->json && output_color(watch->options->color);
+	watch->sink.width = output_width();
+	watch->sink.hook_count = HOOK_COUNT;
+	for (int i = 0; i < HOOK_COUNT; i++) {
+		int serving = hooks->states[i].serving;
+
+		watch->sink.hooks[i].purpose = hook_table[i].name;
+		watch->sink.hooks[i].hook =
+			serving < 0 ? NULL
+				    : hook_label(&hook_table[i].alternatives[serving],
+					      watch->hook_labels[i], sizeof(watch->hook_labels[i]));
+	}
+}
+
+static int epoll_watch(int epoll_fd, int fd, uint32_t events)
+{
+	struct epoll_event event = {.events = events, .data.fd = fd};
+
+	return epoll_ctl(epoll_fd, EPOLL_CTL_ADD, fd, &event) ? -errno : 0;
+}
+
+int watch_open(struct watch *watch)
+{
+	struct itimerspec tick = {{0, TICK_NS}, {0, TICK_NS}};
+	sigset_t signals;
+	int error;
+
+	sigemptyset(&signals);
+	sigaddset(&signals, SIGINT);
+	sigaddset(&signals, SIGTERM);
+	sigaddset(&signals, SIGHUP);
+	if (sigprocmask(SIG_BLOCK, &signals, NULL))
+		return -errno;
+	watch->signal_fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
+	watch->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	watch->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	if (watch->signal_fd < 0 || watch->timer_fd < 0 || watch->epoll_fd < 0 ||
+		timerfd_settime(watch->timer_fd, 0, &tick, NULL))
+		return -errno;
+	error = epoll_watch(watch->epoll_fd, watch->signal_fd, EPOLLIN);
+	if (!error)
+		error = epoll_watch(watch->epoll_fd, watch->timer_fd, EPOLLIN);
+	if (!error)
+		error = epoll_watch(watch->epoll_fd, tracer_fd(watch->tracer), EPOLLIN);
+	/* Woken by the log only while an incident waits for its line: others may write there a lot.
+	 */
+	if (!error && watch->kmsg_fd >= 0)
+		error = epoll_watch(watch->epoll_fd, watch->kmsg_fd, 0);
+	if (error)
+		return error;
+	/* A reader that has gone is noticed without writing. A file cannot be watched, and need not
+	 * be. */
+	epoll_watch(watch->epoll_fd, STDOUT_FILENO, 0);
+	return 0;
+}
+
+void watch_close(struct watch *watch)
+{
+	if (watch->kmsg_fd >= 0)
+		close(watch->kmsg_fd);
+	if (watch->signal_fd >= 0)
+		close(watch->signal_fd);
+	if (watch->timer_fd >= 0)
+		close(watch->timer_fd);
+	if (watch->epoll_fd >= 0)
+		close(watch->epoll_fd);
+}
+
+/* --- one incident --- */
+
+static void census_fact(const struct fact *fact, void *arg)
+{
+	void **pair = arg;
+
+	incident_census(pair[0], pair[1], fact);
+}
+
+/* Where the kernel's scan cannot be watched: who was there, as soon as possible after the kill. */
+static void gather_census(struct watch *watch, struct incident *incident, int level)
+{
+	void *pair[2] = {watch->incidents, incident};
+	uint64_t domain = level >= 0 ? incident->levels[level].id : 0;
+	int count;
+
+	if (watch->coverage.candidates_hook || !watch->coverage.census)
+		return;
+	incident->ceiling_hint = watch->judgement.totalpages;
+	/* Exact sums cost a read a CPU and counter: within a cgroup, not for a whole machine. */
+	count = tracer_census(watch->tracer, domain, level >= 0, census_fact, pair);
+	if (count >= 0)
+		incident_census_done(watch->incidents, incident);
+}
+
+/* What only user space can read, while the kill still goes on: small files of the kernel's, no
+ * process's. */
+static void gather(struct watch *watch, struct incident *incident)
+{
+	int level;
+
+	if (incident->gathered)
+		return;
+	incident->gathered = true;
+	read_meminfo("", &incident->host);
+	memset(&watch->judgement, 0, sizeof(watch->judgement));
+	judge_limit(incident, &watch->host, &watch->judgement);
+	level = watch->judgement.limit_level;
+	gather_census(watch, incident, level);
+	if (level >= 0 && watch->names.mounted) {
+		const char *path = incident->level_paths[level];
+
+		if (!read_cgroup_stat(&watch->names.mount, path, &incident->stat))
+			read_cgroup_usage(&watch->names.mount, path, &incident->stat_usage_bytes);
+	}
+}
+
+static void take_kmsg(struct watch *watch)
+{
+	struct kmsg_kill line;
+
+	while (watch->kmsg_fd >= 0 && kmsg_next(watch->kmsg_fd, &line, &watch->kmsg_lost) > 0)
+		incidents_kmsg(watch->incidents, &line);
+}
+
+/* What earlier incidents of the same cgroup left behind, and what this one leaves. */
+static void remember_limit(struct watch *watch, struct incident *incident)
+{
+	struct cgroup_entry *entry;
+	int level;
+
+	judge_limit(incident, &watch->host, &watch->judgement);
+	level = watch->judgement.limit_level;
+	entry = level >= 0 ? cgroup_find(watch->names.cgroups, incident->levels[level].id) : NULL;
+	if (!entry)
+		return;
+	incident->has_events_before = entry->has_events;
+	memcpy(incident->events_before, entry->events, sizeof(entry->events));
+	entry->has_events = true;
+	memcpy(entry->events, incident->levels[level].events, sizeof(entry->events));
+	if (incident->outcome != OUTCOME_KILLED)
+		return;
+	incident->earlier_kills = cgroup_kills_since(entry,
+		incident->time_ns > REPEAT_WINDOW_NS ? incident->time_ns - REPEAT_WINDOW_NS : 0);
+	cgroup_killed(entry, incident->time_ns);
+}
+
+static uint64_t lost_incident_records(const struct watch *watch)
+{
+	struct tracer_losses losses;
+
+	tracer_losses(watch->tracer, &losses);
+	return losses.dropped[EV_DROP_INCIDENT] + losses.dropped[EV_DROP_CANDIDATE] + losses.bad;
+}
+
+static void emit(struct watch *watch, struct incident *incident)
+{
+	static char record[RECORD_BYTES];
+	struct buf buf;
+	int error;
+
+	buf_init(&buf, record, sizeof(record));
+	if (watch->told && !watch->options->json)
+		buf_putc(&buf, '\n');
+	watch->sink.wall_minus_boot_ns = clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_BOOTTIME);
+	watch->sink.lost_events = lost_incident_records(watch);
+	error = watch->options->json
+			? json_incident(&buf, &watch->sink, incident, &watch->judgement)
+			: text_incident(&buf, &watch->sink, incident, &watch->judgement);
+	if (error) {
+		fprintf(stderr, "oomsnoop: the record of incident %u does not fit and is lost\n",
+			incident->number);
+		watch->totals.lost_events++;
+		return;
+	}
+	error = output_write(buf.data, buf.len);
+	if (error)
+		watch->output_error = error;
+	watch->told++;
+}
+
+static void end_run(struct watch *watch, const char *reason)
+{
+	if (!watch->ended)
+		watch->totals.reason = reason;
+	watch->ended = true;
+}
+
+static void finish(struct watch *watch, struct incident *incident)
+{
+	uint64_t lost = lost_incident_records(watch);
+
+	gather(watch, incident);
+	if (watch->kmsg_fd >= 0 && incident->kmsg == KMSG_NOT_READ &&
+		incident->outcome == OUTCOME_KILLED)
+		incident->kmsg = KMSG_NOT_SEEN;
+	incident->lost_events = lost - watch->lost_told;
+	watch->lost_told = lost;
+	remember_limit(watch, incident);
+	judge_incident(incident, &watch->host, &watch->coverage, &watch->judgement);
+	if (watch->judgement.rss_match == RSS_MATCH_APPROX ||
+		watch->judgement.rss_match == RSS_MATCH_EXACT)
+		watch->coverage.kernel_sum = watch->judgement.rss_match;
+	if (!watch->ended && filter_passes(watch->options, incident, &watch->judgement)) {
+		watch->totals.incidents++;
+		watch->totals.kills += incident->outcome == OUTCOME_KILLED;
+		watch->totals.victims += incident->victim_count;
+		emit(watch, incident);
+		if (watch->totals.incidents == watch->options->max_events)
+			end_run(watch, "max-events");
+	}
+	incidents_release(watch->incidents, incident);
+}
+
+static void finish_closed(struct watch *watch)
+{
+	struct incident *incident;
+
+	while ((incident = incidents_next_closed(watch->incidents)) != NULL)
+		finish(watch, incident);
+}
+
+/* --- the loop --- */
+
+static void take_fact(const struct fact *fact, void *arg)
+{
+	struct watch *watch = arg;
+
+	names_learn(&watch->names, fact);
+	incidents_fact(watch->incidents, fact);
+	/* In a storm the pool must not fill up while the ring is read. */
+	finish_closed(watch);
+}
+
+void watch_drain(struct watch *watch)
+{
+	struct incident *incident;
+
+	tracer_drain(watch->tracer, take_fact, watch);
+	take_kmsg(watch);
+	while ((incident = incidents_next_fresh(watch->incidents)) != NULL)
+		gather(watch, incident);
+	incidents_tick(watch->incidents, boot_now_ns());
+	finish_closed(watch);
+}
+
+static void take_events(struct watch *watch, const struct epoll_event *events, int count)
+{
+	struct signalfd_siginfo info;
+	uint64_t expired;
+
+	for (int i = 0; i < count; i++) {
+		int fd = events[i].data.fd;
+
+		if (fd == watch->signal_fd) {
+			if (read(fd, &info, sizeof(info)) == sizeof(info))
+				end_run(watch, "signal");
+		} else if (fd == watch->timer_fd) {
+			if (read(fd, &expired, sizeof(expired)) < 0)
+				continue;
+		} else if (fd == STDOUT_FILENO && events[i].events & (EPOLLERR | EPOLLHUP)) {
+			watch->output_error = -EPIPE;
+		}
+	}
+}
+
+static int wait_ms(const struct watch *watch)
+{
+	uint64_t now = boot_now_ns(), until = incidents_deadline(watch->incidents);
+
+	if (watch->ends_ns < until)
+		until = watch->ends_ns;
+	if (until <= now)
+		return 1;
+	return until - now < 1000000000ULL ? (until - now) / 1000000 + 1 : 1000;
+}
+
+static void kmsg_arm(struct watch *watch)
+{
+	bool wanted = incidents_await_kmsg(watch->incidents);
+	struct epoll_event event = {.events = wanted ? EPOLLIN : 0, .data.fd = watch->kmsg_fd};
+
+	if (watch->kmsg_fd < 0 || wanted == watch->kmsg_armed)
+		return;
+	if (!epoll_ctl(watch->epoll_fd, EPOLL_CTL_MOD, watch->kmsg_fd, &event))
+		watch->kmsg_armed = wanted;
+}
+
+int watch_run(struct watch *watch)
+{
+	struct epoll_event events[8];
+
+	while (!watch->ended && !watch->output_error) {
+		int count = epoll_wait(watch->epoll_fd, events, 8, wait_ms(watch));
+
+		if (count < 0 && errno != EINTR)
+			return -errno;
+		take_events(watch, events, count);
+		if (watch->output_error)
+			break;
+		watch_drain(watch);
+		kmsg_arm(watch);
+		if (boot_now_ns() >= watch->ends_ns)
+			end_run(watch, "timeout");
+	}
+	return 0;
+}
+
+static void totals_fill(struct watch *watch)
+{
+	struct incidents_totals totals = incidents_totals(watch->incidents);
+	struct tracer_losses losses;
+
+	tracer_losses(watch->tracer, &losses);
+	watch->totals.lost_events += losses.dropped[EV_DROP_INCIDENT];
+	watch->totals.lost_candidates = losses.dropped[EV_DROP_CANDIDATE];
+	watch->totals.lost_process_events = losses.dropped[EV_DROP_PROCESS];
+	watch->totals.bad_records = losses.bad + losses.unknown;
+	watch->totals.evicted = totals.evicted;
+	watch->totals.kmsg_lost = watch->kmsg_lost;
+}
+
+void watch_start_line(struct watch *watch)
+{
+	char line[8192];
+	struct buf buf;
+
+	if (!watch->options->json)
+		return;
+	buf_init(&buf, line, sizeof(line));
+	watch->sink.wall_minus_boot_ns = clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_BOOTTIME);
+	if (!json_start(&buf, &watch->sink, boot_now_ns()))
+		watch->output_error = output_write(buf.data, buf.len);
+}
+
+void watch_finish(struct watch *watch)
+{
+	const char *reason = watch->totals.reason;
+	char line[8192];
+	struct buf buf;
+
+	/* What is still open is told, whatever ended the run, unless it was the output or the
+	 * count. */
+	watch->ended = watch->output_error || (reason && !strcmp(reason, "max-events"));
+	watch_drain(watch);
+	incidents_stop(watch->incidents, boot_now_ns());
+	finish_closed(watch);
+	totals_fill(watch);
+	watch->totals.reason = watch->output_error ? "output-closed" : reason;
+	if (!watch->options->json || watch->output_error)
+		return;
+	buf_init(&buf, line, sizeof(line));
+	watch->sink.wall_minus_boot_ns = clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_BOOTTIME);
+	if (!json_stop(&buf, &watch->sink, boot_now_ns(), &watch->totals))
+		watch->output_error = output_write(buf.data, buf.len);
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * watch.h: the live trace once all is open: the loop, and what is done with each incident. Nothing
+ * here allocates.
+ */
+#ifndef OOMSNOOP_CMD_WATCH_H
+#define OOMSNOOP_CMD_WATCH_H
+
+#include "cmd/learn.h"
+#include "cmd/options.h"
+#include "judge/judgement.h"
+#include "model/incidents.h"
+#include "sink/sink.h"
+#include "source/hooks.h"
+#include "source/loader.h"
+
+struct watch {
+	const struct live_options *options;
+	struct host_facts host;
+	struct hooks hooks;
+	struct coverage coverage;
+	struct sink_context sink;
+	char hook_labels[SINK_HOOKS][96];
+	struct names names;
+	struct tracer *tracer;
+	struct incidents *incidents;
+	int kmsg_fd; /* -1: not readable */
+	bool kmsg_armed; /* woken by it */
+	int signal_fd, timer_fd, epoll_fd;
+	uint64_t ends_ns; /* CLOCK_BOOTTIME; UINT64_MAX: no end */
+	uint64_t kmsg_lost;
+	uint64_t told; /* records written */
+	uint64_t lost_told; /* lost records that a record of an incident has told of */
+	struct run_totals totals;
+	int output_error; /* -errno of stdout; ends the loop */
+	bool ended;
+	struct judgement judgement; /* of the incident in hand */
+};
+
+/* Fills coverage and the sink's view of the hooks from watch->hooks. */
+void watch_describe(struct watch *watch);
+
+/* Opens signals, timer and epoll. 0 or -errno. */
+int watch_open(struct watch *watch);
+void watch_close(struct watch *watch);
+
+/* Takes what is in the ring, without waiting. */
+void watch_drain(struct watch *watch);
+
+/* Until a signal, the end of time, the last incident that was asked for, or a broken output. 0 or
+ * -errno. */
+int watch_run(struct watch *watch);
+
+/* Ends: drains, tells what is still open, and the stop line. */
+void watch_finish(struct watch *watch);
+
+/* The start line of NDJSON. */
+void watch_start_line(struct watch *watch);
+
+uint64_t boot_now_ns(void);
+
+#endif /* OOMSNOOP_CMD_WATCH_H */
