@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One run of the scenarios: the kernel's log, the tracer's records and the workloads' accounts,
+joined."""
+import json
+
+import fake
+import oracle
+from oracle import as_text
+from scenarios import read_account, read_run
+
+
+class Run:
+    def __init__(self, directory, schema=None):
+        self.directory = directory
+        self.name = directory.resolve().name
+        self.schema = schema
+        self.scenarios = read_run(self.read('scenarios.tsv'))
+        self.notes = [line.split('\t') for line in self.read('scenarios.tsv').splitlines()]
+        self.log = oracle.parse_file(directory / 'kmsg')
+        self.lines = self.read('oomsnoop.ndjson').splitlines()
+        self.accounts = {name: read_account(self.read('work.' + name)) for name in self.scenarios}
+        self.bad_lines = []
+        self.records = list(self.parse())
+        self.incidents_seen = [record for record in self.records if record.get('type') == 'oom']
+        self.claimed = set()
+
+    def read(self, name):
+        path = self.directory / name
+        return path.read_text(errors='surrogateescape') if path.exists() else ''
+
+    def parse(self):
+        for number, line in enumerate(self.lines, 1):
+            try:
+                yield json.loads(line)
+            except ValueError as error:
+                self.bad_lines.append(f'line {number} is not JSON: {error}')
+
+    def records_from_kernel(self):
+        """For a run without a tracer: records made of the kernel's own words, so that the
+        comparison can run."""
+        self.records = fake.records(self.log, self)
+        self.incidents_seen = [record for record in self.records if record['type'] == 'oom']
+
+    def record_of(self, incident):
+        """The first record not yet taken that tells of this victim: pids come back, so order
+        counts."""
+        for index, record in enumerate(self.incidents_seen):
+            if index not in self.claimed and record.get('victim_pid') == incident.victim.pid:
+                self.claimed.add(index)
+                return record
+        return None
+
+    def records_without_victim(self, scenario, refused):
+        cgroups = {as_text(i.report.stats_cgroup) for i in refused if i.report.stats_cgroup}
+        taken = []
+        for index, record in enumerate(self.incidents_seen):
+            if (
+                index not in self.claimed
+                and record.get('outcome') == 'no-killable'
+                and record.get('limit_cgroup') in cgroups
+            ):
+                self.claimed.add(index)
+                taken.append(record)
+        return taken
+
+    def unclaimed(self):
+        """Records that belong to no kill of the kernel's. One that was dying already, of which the
+        kernel says nothing, must be a process of ours."""
+        ours = {step.get('pid') for account in self.accounts.values() for step in account}
+        for index, record in enumerate(self.incidents_seen):
+            dying = record.get('outcome') == 'already-exiting' and record['victim_pid'] in ours
+            if index not in self.claimed and not dying:
+                what = (record.get(key) for key in ('outcome', 'victim_pid', 'limit_cgroup'))
+                yield ' '.join(map(str, what))
+
+    def tgid_of(self, scenario, tid):
+        """A thread's process, by the workload's own account; else they are the same."""
+        return next(
+            (step['pid'] for step in self.accounts[scenario] if step.get('tid') == tid), tid
+        )
+
+    def silent_victims(self, scenario):
+        """Who shared the victim's memory and was killed without a word in the log."""
+        pids = {step['pid'] for step in self.accounts[scenario]} if scenario == 'sharemm' else set()
+        return set(pids) - {
+            pid for i in self.log.incidents if i.scenario == scenario for pid in i.pids
+        }
+
+    def line_errors(self):
+        errors = list(self.bad_lines)
+        for raw, line in zip(self.lines, self.records):
+            if any(ord(char) < 0x20 or 0xDC80 <= ord(char) <= 0xDCFF for char in raw):
+                errors.append(f'control characters or broken UTF-8 in {raw[:80]!r}')
+            if list(line)[:5] != ['v', 'type', 'ts', 'host', 'boot_id']:
+                errors.append(f'first keys are {list(line)[:5]}')
+        return errors + self.schema_errors()
+
+    def schema_errors(self):
+        if not self.schema or not self.lines:
+            return []
+        if not self.schema.exists():
+            return [f'no schema at {self.schema}']
+        # Imported late: the comparison's own tests do without it.
+        from jsonschema import Draft202012Validator
+
+        validator = Draft202012Validator(json.loads(self.schema.read_text()))
+        return [
+            f'{line.get("type")} line, {"/".join(map(str, error.path))}: {error.message[:200]}'
+            for line in self.records
+            for error in validator.iter_errors(line)
+        ]
+
+    def order_errors(self):
+        """Records carry the kernel's order of the kills."""
+        stamps = {}
+        for record in self.incidents_seen:
+            stamps.setdefault(record.get('victim_pid'), []).append(record.get('mono_us', 0))
+        taken = {}
+        times = []
+        for incident in self.log.incidents:
+            if incident.kills and (mine := stamps.get(incident.victim.pid)):
+                index = taken.get(incident.victim.pid, 0)
+                taken[incident.victim.pid] = index + 1
+                if index < len(mine):
+                    times.append((mine[index], incident.victim.pid))
+        return [
+            f'{b[1]} was killed after {a[1]}, the records say before'
+            for a, b in zip(times, times[1:])
+            if b[0] < a[0]
+        ]
+
+    def end_errors(self):
+        if not self.lines:
+            return []
+        errors = []
+        if not self.records or self.records[0].get('type') != 'start':
+            errors.append('the first line is no start line')
+        if not self.records or self.records[-1].get('type') != 'stop':
+            errors.append('the last line is no stop line')
+        errors += [
+            f'oomsnoop ended with {note[2]}'
+            for note in self.notes
+            if note[:2] == ['tracer', 'exit'] and note[2] != '0'
+        ]
+        errors += [
+            f'doctor ended with {note[2]}'
+            for note in self.notes
+            if note[0].startswith('doctor') and note[1] == 'exit' and note[2] != '0'
+        ]
+        return errors
+
+    def facts(self):
+        """Numbers worth a look: how long the start took, and how much memory the tracer held."""
+        yield from (f'{note[0]} skipped: {note[2]}' for note in self.notes if note[1] == 'skipped')
+        at = {note[1]: int(note[2]) for note in self.notes if note[0] == 'tracer'}
+        if 'ready' in at:
+            yield f'ready {(at["ready"] - at["start"]) * 10} ms after its start'
+        status = [line.split() for line in self.read('oomsnoop.status').splitlines()]
+        yield from (
+            ' '.join(words)
+            for words in status
+            if words and words[0] in ('VmRSS:', 'VmHWM:', 'VmLck:')
+        )
+        for record in self.incidents_seen:
+            if record.get('closed') not in ('exited', 'reaped', 'at-once', None):
+                yield f'the record of {record.get("victim_pid")} was closed by {record["closed"]}'
