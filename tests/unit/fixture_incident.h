@@ -224,6 +224,15 @@ static inline void feed_level(struct world *world, const struct ev_level *event,
 	feed(world, event, sizeof(*event), EV_LEVEL, name);
 }
 
+static inline void feed_named(
+	struct world *world, enum ev_level_role role, uint32_t index, uint64_t id, const char *name)
+{
+	struct ev_level level = level_of(1, index, id);
+
+	level.role = role;
+	feed_level(world, &level, name);
+}
+
 /* /pod/app, the limit of 1 GiB on the leaf. */
 static inline void feed_chain(struct world *world, uint32_t number, enum ev_level_role role)
 {
@@ -295,6 +304,14 @@ static inline void feed_role(struct world *world, enum ev_task_role role, uint32
 	if (role == EV_ROLE_CANDIDATE)
 		event.totalpages = APP_MAX;
 	feed_task(world, &event);
+}
+
+static inline void feed_candidate(struct world *world, uint32_t pid, int64_t anon, int32_t adj)
+{
+	struct ev_task task = small_task(EV_ROLE_CANDIDATE, 1, pid, anon);
+
+	task.oom_score_adj = adj;
+	feed_task(world, &task);
 }
 
 /* Context and chain of the limit's own kill. */
