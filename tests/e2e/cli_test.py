@@ -31,6 +31,9 @@ class Tracer:
 
     def __init__(self, binary, *options, stdout=subprocess.PIPE, env=None, wrap=()):
         reader, writer = os.pipe()
+        if '--cgroup' not in options:
+            # Kills that others make meanwhile are none of these tests' business.
+            options = ('--cgroup', f'/oomsnoop-cli-{os.getpid()}-*', *options)
         self.process = subprocess.Popen(
             [*wrap, binary, '--ready-fd', str(writer), *options],
             stdout=stdout,

@@ -238,6 +238,15 @@ static void end_run(struct watch *watch, const char *reason)
 	watch->ended = true;
 }
 
+/* Whatever ends the run, what is known by then is told: unless nobody reads it, or enough was told.
+ */
+static bool muted(const struct watch *watch)
+{
+	return watch->output_error ||
+	       (watch->options->max_events &&
+		       watch->totals.incidents >= watch->options->max_events);
+}
+
 static void finish(struct watch *watch, struct incident *incident)
 {
 	uint64_t lost = lost_incident_records(watch);
@@ -253,12 +262,12 @@ static void finish(struct watch *watch, struct incident *incident)
 	if (watch->judgement.rss_match == RSS_MATCH_APPROX ||
 		watch->judgement.rss_match == RSS_MATCH_EXACT)
 		watch->coverage.kernel_sum = watch->judgement.rss_match;
-	if (!watch->ended && filter_passes(watch->options, incident, &watch->judgement)) {
+	if (!muted(watch) && filter_passes(watch->options, incident, &watch->judgement)) {
 		watch->totals.incidents++;
 		watch->totals.kills += incident->outcome == OUTCOME_KILLED;
 		watch->totals.victims += incident->victim_count;
 		emit(watch, incident);
-		if (watch->totals.incidents == watch->options->max_events)
+		if (muted(watch))
 			end_run(watch, "max-events");
 	}
 	incidents_release(watch->incidents, incident);
@@ -391,9 +400,6 @@ void watch_finish(struct watch *watch)
 	char line[8192];
 	struct buf buf;
 
-	/* What is still open is told, whatever ended the run, unless it was the output or the
-	 * count. */
-	watch->ended = watch->output_error || (reason && !strcmp(reason, "max-events"));
 	watch_drain(watch);
 	incidents_stop(watch->incidents, boot_now_ns());
 	finish_closed(watch);
