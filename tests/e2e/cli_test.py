@@ -21,7 +21,7 @@ from cgroup import Cgroup, HOSTILE_COMM, eat
 from results import Results
 
 TOP = Path(__file__).resolve().parents[2]
-EX_USAGE, EX_IOERR, EX_NOPERM = 64, 74, 77
+EX_USAGE, EX_UNAVAILABLE, EX_IOERR, EX_NOPERM = 64, 69, 74, 77
 # Under a load of two guests a start can take long; nothing here waits this long unless it fails.
 PATIENCE = 30
 
@@ -274,6 +274,52 @@ def test_timeout(binary):
 
 
 # --- surroundings ---
+
+
+def in_own_mounts(script):
+    """Wrap: the script's mounts are seen by what it starts, and by nobody else."""
+    return ['unshare', '-m', 'sh', '-ec', script + '; exec "$@"', 'sh']
+
+
+def test_no_btf(binary):
+    wrap = in_own_mounts('mount -t tmpfs none /sys/kernel/btf')
+    result = run(binary, '--json', '--timeout', '1', wrap=wrap)
+    yield from status_errors(result, EX_UNAVAILABLE, names='CONFIG_DEBUG_INFO_BTF')
+
+
+def test_old_kernel(binary):
+    with tempfile.NamedTemporaryFile('w', encoding='ascii') as release:
+        release.write('5.4.0-42-generic\n')
+        release.flush()
+        wrap = in_own_mounts(f'mount --bind {release.name} /proc/sys/kernel/osrelease')
+        result = run(binary, '--json', '--timeout', '1', wrap=wrap)
+    yield from status_errors(result, EX_UNAVAILABLE, names='5.8')
+
+
+def test_no_hook_for_victims(binary):
+    result = run(binary, '--json', '--timeout', '1', '--without', 'victim')
+    yield from status_errors(result, EX_UNAVAILABLE, names='victim')
+
+
+def test_fewer_hooks(binary):
+    """Any subset gives an honest record: what is left out is named."""
+    left_out = 'shared-mm,exit,freed,reaper,fork,exec,cgroup,census'
+    with Cgroup('fewer', 16) as cgroup:
+        options = ('--json', '--settle', '500ms', '--max-events', '1', '--without', left_out)
+        tracer = Tracer(binary, *options)
+        pid = eat(cgroup, 32)
+        code, out, _ = tracer.end(None)
+    lines, incidents = records(out)
+    yield from differ('status', code, 0)
+    yield from differ('victims', [one.get('victim_pid') for one in incidents], [pid])
+    for record in incidents:
+        missing = {one['field'] for one in record['missing']}
+        yield from differ('closed', record['closed'], 'timeout')
+        wanted = {'exit_ms', 'freed_bytes', 'reaped', 'victim_cmdline'}
+        if lines[0]['tier'] == 'tracepoint':
+            wanted.add('candidates')
+        if wanted - missing:
+            yield f'missing does not name {sorted(wanted - missing)}'
 
 
 def test_no_tracefs(binary):

@@ -360,6 +360,7 @@ static bool is_the_victim(const struct scene *scene, const struct task_facts *ta
 	return task->tgid == scene->victim->tgid && task->start_ns == scene->victim->start_ns;
 }
 
+/* NULL: nothing explains it, and nothing needs to. */
 static const char *why_larger_lived(const struct scene *scene, const struct ranked *other)
 {
 	const struct task_facts *task = &scene->incident->candidates[other->index].task;
@@ -377,6 +378,10 @@ static const char *why_larger_lived(const struct scene *scene, const struct rank
 			return "it was killed with it";
 	if (other->badness.adj_pages < scene->ret->badness.adj_pages)
 		return "oom_score_adj decided";
+	/* A census comes after the kill, and what lives goes on growing: a larger size then proves
+	 * nothing. */
+	if (scene->incident->candidates_from_census)
+		return NULL;
 	if (scene->ret->scope == SCOPE_CPUSET || scene->ret->scope == SCOPE_MEMPOLICY)
 		return "it may not use the memory nodes that were full, or it grew since";
 	return "it grew, or the victim gave memory back, after the kernel had looked";
@@ -411,6 +416,7 @@ static void judge_largest(struct scene *scene)
 	const struct task_facts *task;
 	struct verdict *verdict;
 	enum confidence confidence = CONFIDENCE_CERTAIN;
+	const char *reason;
 
 	if (!most || !scene->victim || !scene->ret->has_badness)
 		return;
@@ -426,10 +432,13 @@ static void judge_largest(struct scene *scene)
 		victim_is_largest(scene, CONFIDENCE_LIKELY, true);
 		return;
 	}
+	reason = why_larger_lived(scene, most);
+	if (!reason)
+		return;
 	verdict = verdict_new(scene, "victim-not-largest", confidence);
 	claim(verdict, "%s[%u] held more (%s against %s) and was not chosen: %s.", task->comm,
 		task->tgid, size_text(held_bytes(scene, &most->badness)),
-		size_text(held_bytes(scene, &scene->ret->badness)), why_larger_lived(scene, most));
+		size_text(held_bytes(scene, &scene->ret->badness)), reason);
 	evidence(verdict, "victim: oom_score_adj %d, %lld points", scene->victim->oom_score_adj,
 		(long long)scene->ret->badness.points);
 	if (most->immune)
