@@ -501,6 +501,20 @@ static void victim_not_largest(void **state)
 		"401800 points");
 }
 
+/* What lives goes on growing: a later size is no reason by itself. */
+static void a_larger_one_in_a_census_needs_a_reason(void **state)
+{
+	struct scene scene = scene_new();
+
+	(void)state;
+	scene_other(&scene, 4100, 400000, 0);
+	scene_kill(&scene);
+	assert_non_null(given(&scene, "victim-not-largest"));
+	scene.incident->candidates_from_census = true;
+	assert_null(given(&scene, "victim-not-largest"));
+	scene_free(&scene);
+}
+
 /* A database that is protected holds most of a machine of 200 processes. */
 static void a_protected_eater_is_seen_among_many(void **state)
 {
@@ -724,6 +738,7 @@ int main(void)
 		cmocka_unit_test(limit_lowered),
 		cmocka_unit_test(victim_is_largest),
 		cmocka_unit_test(a_victim_alone_is_the_only_one),
+		cmocka_unit_test(a_larger_one_in_a_census_needs_a_reason),
 		cmocka_unit_test(a_hair_more_is_not_more),
 		cmocka_unit_test(victim_not_largest),
 		cmocka_unit_test(a_protected_eater_is_seen_among_many),
