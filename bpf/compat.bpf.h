@@ -176,4 +176,37 @@ static __always_inline u32 pid_nr_innermost(const struct pid *pid)
 	return nr;
 }
 
+/* Memory nodes: only with CONFIG_NUMA. Sets of nodes are told by their first 64. */
+struct mempolicy___v {
+	union {
+		nodemask_t nodes; /* until 5.13 */
+	} v;
+};
+
+#define POLICY_BIND 2 /* MPOL_BIND, include/uapi/linux/mempolicy.h */
+
+static __always_inline u64 mems_allowed_of(const struct task_struct *task)
+{
+	if (!bpf_core_field_exists(((struct task_struct *)0)->mems_allowed))
+		return EV_UNKNOWN;
+	return BPF_CORE_READ(task, mems_allowed.bits[0]);
+}
+
+/* The nodes that a task's own policy binds it to; EV_UNKNOWN: none does. */
+static __always_inline u64 policy_nodes_of(const struct task_struct *task)
+{
+	struct mempolicy *policy;
+
+	if (!bpf_core_field_exists(((struct task_struct *)0)->mempolicy))
+		return EV_UNKNOWN;
+	policy = BPF_CORE_READ(task, mempolicy);
+	if (!policy || BPF_CORE_READ(policy, mode) != POLICY_BIND)
+		return EV_UNKNOWN;
+	if (bpf_core_field_exists(((struct mempolicy___v *)0)->v.nodes))
+		return BPF_CORE_READ((struct mempolicy___v *)policy, v.nodes.bits[0]);
+	if (bpf_core_field_exists(((struct mempolicy *)0)->nodes))
+		return BPF_CORE_READ(policy, nodes.bits[0]);
+	return EV_UNKNOWN;
+}
+
 #endif /* OOMSNOOP_COMPAT_BPF_H */

@@ -147,6 +147,10 @@ struct ev_context {
 	__u64 totalpages;
 	__s64 chosen_points;
 	__u64 nodemask; /* first word of oc->nodemask; EV_UNKNOWN without one */
+	/* of whoever asked, in any case; first words; EV_UNKNOWN where the kernel knows no nodes or
+	 * policy */
+	__u64 mems_allowed; /* by its cpuset */
+	__u64 policy_nodes; /* by its own memory policy, where that binds */
 	__u32 gfp_mask;
 	__s32 order;
 	char message[EV_MESSAGE_LEN];

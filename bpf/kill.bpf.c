@@ -170,6 +170,8 @@ __noinline int context_send(u64 oc_address, u64 message_address, u64 victim_addr
 	__builtin_memset(e, 0, sizeof(*e));
 	hdr_fill(&e->hdr, sizeof(*e), EV_CONTEXT, scope.number);
 	e->nodemask = EV_UNKNOWN;
+	e->mems_allowed = mems_allowed_of(current);
+	e->policy_nodes = policy_nodes_of(current);
 	e->tgid = BPF_CORE_READ(current, tgid);
 	e->tid = BPF_CORE_READ(current, pid);
 	e->uid = BPF_CORE_READ(current, real_cred, uid.val);

@@ -131,6 +131,8 @@ static inline struct ev_context context_of(uint32_t number, uint64_t time_ns)
 		.totalpages = APP_MAX,
 		.chosen_points = 200000 + 300 + 40 + 500 + 60,
 		.nodemask = EV_UNKNOWN,
+		.mems_allowed = EV_UNKNOWN,
+		.policy_nodes = EV_UNKNOWN,
 		.gfp_mask = 0xcc0,
 		.order = 0,
 		.message = "Memory cgroup out of memory"};

@@ -93,6 +93,21 @@ static void cpu_lists_count_up_to_the_highest(void **state)
 	}
 }
 
+static void node_lists_become_masks(void **state)
+{
+	uint64_t mask = 0;
+
+	(void)state;
+	assert_int_equal(parse_node_list("0-1,3\n", &mask), 0);
+	assert_int_equal(mask, 0xb);
+	assert_int_equal(parse_node_list("0", &mask), 0);
+	assert_int_equal(mask, 1);
+	assert_int_equal(parse_node_list("62-70", &mask), 0);
+	assert_true(mask == 3ULL << 62);
+	assert_int_equal(parse_node_list("", &mask), -EINVAL);
+	assert_true(mask == 3ULL << 62);
+}
+
 static void broken_cpu_lists_are_refused(void **state)
 {
 	static const char *const lists[] = {"", "\n", "a", "3-1", "0-", "-1", "0,", ",0", "0 1",
@@ -228,6 +243,7 @@ int main(void)
 		cmocka_unit_test(damaged_meminfo_is_not_guessed),
 		cmocka_unit_test(meminfo_stops_at_its_length),
 		cmocka_unit_test(cpu_lists_count_up_to_the_highest),
+		cmocka_unit_test(node_lists_become_masks),
 		cmocka_unit_test(broken_cpu_lists_are_refused),
 		cmocka_unit_test(the_hierarchy_of_memory),
 		cmocka_unit_test(a_missing_or_disabled_controller_is_none),

@@ -450,6 +450,28 @@ static void an_old_log_line_of_another_process_with_that_pid_is_not_taken(void *
 	world_free(world);
 }
 
+/* A kernel that interrupts tracing programs may pass over one; the memory that came back shows the
+ * end. */
+static void freed_memory_stands_for_an_exit_that_was_passed_over(void **state)
+{
+	const uint64_t usage[3] = {100, 200, 300};
+	struct world *world = world_new();
+	struct incident *incident;
+
+	(void)state;
+	feed_begin(world, 1);
+	feed_kill(world, 1, VICTIM);
+	feed_freed(world, 1, VICTIM, usage, 3);
+	incidents_tick(world->incidents, T0 + 91 * MS);
+	assert_null(incidents_next_closed(world->incidents)); /* the exit may still come */
+	incidents_tick(world->incidents, T0 + 90 * MS + FREED_SETTLE_NS);
+	incident = incidents_next_closed(world->incidents);
+	assert_non_null(incident);
+	assert_int_equal(incident->closed, CLOSED_EXITED);
+	assert_false(incident->victims[0].exited);
+	world_free(world);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -472,6 +494,7 @@ int main(void)
 		cmocka_unit_test(facts_of_no_incident_are_passed_over),
 		cmocka_unit_test(a_sysrq_keeps_its_order),
 		cmocka_unit_test(a_log_line_told_before_the_mark_finds_its_victim),
+		cmocka_unit_test(freed_memory_stands_for_an_exit_that_was_passed_over),
 		cmocka_unit_test(an_old_log_line_of_another_process_with_that_pid_is_not_taken),
 	};
 

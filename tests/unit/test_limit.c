@@ -11,6 +11,7 @@ struct seen {
 	const char *asker;
 	bool v1;
 	bool no_root;
+	uint64_t machine_nodes, allowed, policy; /* memory nodes; 0: not known */
 	uint64_t counted[3], counted_before[3]; /* invocations by that very limit; 0: not known */
 };
 
@@ -28,6 +29,11 @@ static void judge_seen(const struct seen *seen)
 	struct ev_level level;
 
 	context.flags = 0;
+	world->host.memory_nodes = seen->machine_nodes;
+	if (seen->allowed)
+		context.mems_allowed = seen->allowed;
+	if (seen->policy)
+		context.policy_nodes = seen->policy;
 	if (seen->asker)
 		context.cgroup_id = 77;
 	feed_context(world, &context);
@@ -265,6 +271,30 @@ static const struct judgement *told(uint32_t constraint, uint64_t limit_id)
 	return &judgement;
 }
 
+static void nodes_that_may_not_be_used_are_no_global_end(void **state)
+{
+	struct seen seen = {.usage = {900, 5000, 9000}, .machine_nodes = 3, .allowed = 0xff};
+
+	(void)state;
+	judge_seen(&seen);
+	assert_int_equal(judgement.scope, SCOPE_GLOBAL);
+	seen.allowed = 2;
+	judge_seen(&seen);
+	assert_int_equal(judgement.scope, SCOPE_CPUSET);
+	assert_true(judgement.scope_inferred);
+	assert_true(judgement.totalpages == UNKNOWN_U64); /* of some nodes alone: not known */
+	seen.policy = 1;
+	judge_seen(&seen);
+	assert_int_equal(judgement.scope, SCOPE_MEMPOLICY);
+	/* A limit that is full comes before all of it. */
+	seen.max[0] = 900;
+	assert_level(&seen, 0);
+	seen = (struct seen) {
+		.usage = {900, 5000, 9000}, .machine_nodes = 1, .allowed = 1, .policy = 1};
+	judge_seen(&seen);
+	assert_int_equal(judgement.scope, SCOPE_GLOBAL);
+}
+
 static void what_the_kernel_told_is_not_inferred(void **state)
 {
 	(void)state;
@@ -321,6 +351,7 @@ int main(void)
 		cmocka_unit_test(v1_memory_and_swap_together_may_be_what_is_full),
 		cmocka_unit_test(v2_swap_that_is_full_is_no_limit_reached),
 		cmocka_unit_test(which_of_the_two_limits_of_v1_it_was),
+		cmocka_unit_test(nodes_that_may_not_be_used_are_no_global_end),
 		cmocka_unit_test(what_the_kernel_told_is_not_inferred),
 		cmocka_unit_test(a_limit_whose_record_was_lost_is_no_level),
 		cmocka_unit_test(without_levels_nothing_is_inferred),

@@ -7,6 +7,7 @@
 #   OUT      directory for scenarios.tsv and the workloads' own accounts
 #   CG       a cgroup directory of our own, memory controller on;  CGVER  v1 or v2
 #   RAMFS, TMPFS   directories on a ramfs and on a tmpfs
+#   TRACER_WITHOUT hooks to leave out
 #   TRACER_BIN     oomsnoop; where it is no program, the scenarios run bare
 #   REUSE_PID      a free pid
 # Every scenario is bracketed by marks in the kernel log, so that the tests can tell whose report is
@@ -57,7 +58,7 @@ start_tracer()
 {
 	[ -x "$TRACER_BIN" ] || return 0
 	note tracer start "$(now_cs)"
-	"$TRACER_BIN" --json --ready-fd 9 9>"$OUT/ready" \
+	"$TRACER_BIN" --json --without "${TRACER_WITHOUT:-}" --ready-fd 9 9>"$OUT/ready" \
 		>"$OUT/oomsnoop.ndjson" 2>"$OUT/oomsnoop.stderr" &
 	TRACER=$!
 	until_true 600 tracer_ready || note tracer not-ready

@@ -218,6 +218,9 @@ static void tell_end(const struct watch *watch)
 			(unsigned long long)totals->lost_events,
 			(unsigned long long)totals->lost_candidates,
 			(unsigned long long)totals->bad_records);
+	if (totals->missed_hooks)
+		REMARK(watch, "the kernel passed over a hook %llu times\n",
+			(unsigned long long)totals->missed_hooks);
 	if (totals->lost_process_events)
 		REMARK(watch, "%llu names of processes or cgroups were left out under load\n",
 			(unsigned long long)totals->lost_process_events);

@@ -20,6 +20,7 @@
 /* How often the ring is looked at when nothing urgent is in it: names of processes wait no longer
  * than this. */
 #define TICK_NS 200000000L
+#define EXACT_CENSUS_CPUS 16
 #define RECORD_BYTES (SINK_JSON_MAX > SINK_TEXT_MAX ? SINK_JSON_MAX : SINK_TEXT_MAX)
 
 static uint64_t clock_ns(clockid_t clock)
@@ -139,8 +140,10 @@ static void gather_census(struct watch *watch, struct incident *incident, int le
 	if (watch->coverage.candidates_hook || !watch->coverage.census)
 		return;
 	incident->ceiling_hint = watch->judgement.totalpages;
-	/* Exact sums cost a read a CPU and counter: within a cgroup, not for a whole machine. */
-	count = tracer_census(watch->tracer, domain, level >= 0, census_fact, pair);
+	/* Exact sums cost a read a CPU and counter: within a cgroup, or on a machine with few CPUs.
+	 */
+	count = tracer_census(watch->tracer, domain,
+		level >= 0 || watch->host.cpus <= EXACT_CENSUS_CPUS, census_fact, pair);
 	if (count >= 0)
 		incident_census_done(watch->incidents, incident);
 }
@@ -377,6 +380,7 @@ static void totals_fill(struct watch *watch)
 	watch->totals.lost_candidates = losses.dropped[EV_DROP_CANDIDATE];
 	watch->totals.lost_process_events = losses.dropped[EV_DROP_PROCESS];
 	watch->totals.bad_records = losses.bad + losses.unknown;
+	watch->totals.missed_hooks = tracer_missed(watch->tracer);
 	watch->totals.evicted = totals.evicted;
 	watch->totals.kmsg_lost = watch->kmsg_lost;
 }

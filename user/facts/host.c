@@ -71,8 +71,8 @@ int read_meminfo(const char *root, struct host_memory *ret)
 	return len < 0 ? (int)len : parse_meminfo(text, (size_t)len, ret);
 }
 
-/* "3" or "0-3": *ret_last is its highest number. */
-static bool cpu_range(struct scan range, uint64_t *ret_last)
+/* "3" or "0-3" */
+static bool list_range(struct scan range, uint64_t *ret_first, uint64_t *ret_last)
 {
 	uint64_t first, last;
 
@@ -83,25 +83,50 @@ static bool cpu_range(struct scan range, uint64_t *ret_last)
 		return false;
 	if (!scan_done(&range) || last < first || last >= CPUS_MAX)
 		return false;
+	*ret_first = first;
 	*ret_last = last;
 	return true;
 }
 
-int parse_cpu_list(const char *text, uint32_t *ret_count)
+/* The kernel's form of a set of CPUs or nodes; -EINVAL. */
+static int parse_list(const char *text, uint64_t *ret_highest, uint64_t *ret_mask)
 {
 	struct scan scan = scan_of(text, strcspn(text, "\n")), range;
-	uint64_t last, highest = 0;
+	uint64_t first, last, highest = 0, mask = 0;
 
 	if (scan_done(&scan) || scan.end[-1] == ',')
 		return -EINVAL;
 	while (scan_field(&scan, ',', &range)) {
-		if (!cpu_range(range, &last))
+		if (!list_range(range, &first, &last))
 			return -EINVAL;
 		if (last > highest)
 			highest = last;
+		for (; first <= last && first < 64; first++)
+			mask |= 1ULL << first;
 	}
-	*ret_count = (uint32_t)highest + 1;
+	*ret_highest = highest;
+	*ret_mask = mask;
 	return 0;
+}
+
+int parse_cpu_list(const char *text, uint32_t *ret_count)
+{
+	uint64_t highest, mask;
+	int error = parse_list(text, &highest, &mask);
+
+	if (!error)
+		*ret_count = (uint32_t)highest + 1;
+	return error;
+}
+
+int parse_node_list(const char *text, uint64_t *ret_mask)
+{
+	uint64_t highest, mask;
+	int error = parse_list(text, &highest, &mask);
+
+	if (!error)
+		*ret_mask = mask;
+	return error;
 }
 
 /* "memory	4	10	1": name, hierarchy, cgroups, enabled */
@@ -175,6 +200,17 @@ static uint32_t possible_cpus(const char *root)
 	return configured > 0 ? (uint32_t)configured : 1;
 }
 
+/* Without NUMA there is no such file, and nothing to tell apart. */
+static uint64_t memory_nodes(const char *root)
+{
+	char text[1024];
+	uint64_t mask = 0;
+
+	if (file_read(root, "/sys/devices/system/node/has_memory", text, sizeof(text)) >= 0)
+		parse_node_list(text, &mask);
+	return mask;
+}
+
 int read_host(const char *root, struct host_facts *ret)
 {
 	struct host_facts facts = {.swappiness = UINT32_MAX};
@@ -195,6 +231,7 @@ int read_host(const char *root, struct host_facts *ret)
 	if (!file_read_i64(root, "/proc/sys/vm/swappiness", &swappiness) && swappiness >= 0 &&
 		swappiness <= 1000)
 		facts.swappiness = (uint32_t)swappiness;
+	facts.memory_nodes = memory_nodes(root);
 	facts.memory_hierarchy = memory_hierarchy(root);
 	*ret = facts;
 	return 0;

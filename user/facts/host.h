@@ -31,6 +31,8 @@ struct host_facts {
 	uint32_t page_size;
 	uint32_t cpus; /* possible CPUs, as the kernel numbers them */
 	uint32_t swappiness; /* vm.swappiness; UINT32_MAX: not readable */
+	uint64_t memory_nodes; /* bit = number of a NUMA node that has memory, the first 64; 0: not
+				  known */
 	int memory_hierarchy; /* hierarchy id of the memory controller: 0 is cgroup v2, above 0 v1,
 				 -1 none */
 };
@@ -45,6 +47,9 @@ int read_host(const char *root, struct host_facts *ret);
 /* "0-3,5" -> 6 (highest number + 1, since the kernel's per-CPU tables have that many places);
  * -EINVAL. */
 int parse_cpu_list(const char *text, uint32_t *ret_count);
+
+/* "0-1,3" -> 0xb; what is above 63 is left out; -EINVAL. */
+int parse_node_list(const char *text, uint64_t *ret_mask);
 
 /* Text of /proc/cgroups -> hierarchy id of "memory"; -ENOENT where there is no such controller.
  * Kernels that leave the v2-only controllers out of this file: the caller then looks at

@@ -286,6 +286,8 @@ static const char *why_not_exited(const struct incident *incident, const struct 
 		return "too many incidents at once: this one was told before its victim was gone";
 	if (incident->closed == CLOSED_STOPPED)
 		return "the tracer was stopped before the victim was gone";
+	if (incident->victims[0].mm_freed)
+		return "its memory was given back, but the kernel passed over the hook on its exit";
 	return "the victim was not gone when the wait ended";
 }
 
@@ -360,8 +362,8 @@ static void missing_victim(
 static void missing_trigger(
 	const struct incident *incident, const struct coverage *coverage, struct judgement *ret)
 {
-	static const char *const oc_fields[] = {
-		"manual", "order", "gfp_mask", "gfp_flags", "badness.kernel_points", NULL};
+	static const char *const oc_fields[] = {"manual", "order", "gfp_mask", "gfp_flags",
+		"nodemask", "badness.kernel_points", NULL};
 	static const char *const trigger_fields[] = {
 		"trigger_pid", "trigger_tid", "trigger_comm", "trigger_cgroup", NULL};
 

@@ -154,6 +154,19 @@ static void ceiling_compute(
 	ret->totalpages_computed = ret->totalpages != UNKNOWN_U64;
 }
 
+/* As constrained_alloc() does it: nodes with memory that whoever asked may not use, by its policy
+ * or by its cpuset. */
+static enum scope scope_of_nodes(const struct incident *incident, const struct host_facts *host)
+{
+	uint64_t nodes = host->memory_nodes;
+
+	if (incident->policy_nodes != UNKNOWN_U64 && nodes & ~incident->policy_nodes)
+		return SCOPE_MEMPOLICY;
+	if (incident->mems_allowed != UNKNOWN_U64 && nodes & ~incident->mems_allowed)
+		return SCOPE_CPUSET;
+	return SCOPE_GLOBAL;
+}
+
 void judge_limit(
 	const struct incident *incident, const struct host_facts *host, struct judgement *ret)
 {
@@ -179,7 +192,9 @@ void judge_limit(
 	if (ret->limit_level >= 0)
 		ret->scope = SCOPE_MEMCG;
 	else
-		ret->scope = chain_is_whole(incident) ? SCOPE_GLOBAL : SCOPE_UNKNOWN;
-	if (ret->scope != SCOPE_UNKNOWN)
+		ret->scope =
+			chain_is_whole(incident) ? scope_of_nodes(incident, host) : SCOPE_UNKNOWN;
+	/* The ceiling of some nodes is not known here. */
+	if (ret->scope == SCOPE_MEMCG || ret->scope == SCOPE_GLOBAL)
 		ceiling_compute(incident, host, ret);
 }

@@ -44,6 +44,7 @@ void incident_reset(struct incident *incident)
 	incident->totalpages = UNKNOWN_U64;
 	incident->ceiling_hint = UNKNOWN_U64;
 	incident->nodemask = UNKNOWN_U64;
+	incident->mems_allowed = incident->policy_nodes = UNKNOWN_U64;
 	incident->stat_usage_bytes = UNKNOWN_U64;
 	memset(&incident->stat, 0xff, sizeof(incident->stat));
 	memset(&incident->host, 0xff, sizeof(incident->host));
@@ -97,6 +98,8 @@ void incident_context(
 	incident->trigger_cgroup_id = event->cgroup_id;
 	copy_comm(incident->trigger_comm, event->comm);
 	names_copy(processes, event->tgid, event->start_ns, incident->trigger_cmdline, NULL);
+	incident->mems_allowed = event->mems_allowed;
+	incident->policy_nodes = event->policy_nodes;
 	incident->time_ns = event->hdr.time_ns;
 	if (!(event->flags & EV_CONTEXT_OC))
 		return;

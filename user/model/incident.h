@@ -146,6 +146,7 @@ struct incident {
 	uint64_t totalpages;
 	int64_t chosen_points;
 	uint64_t nodemask;
+	uint64_t mems_allowed, policy_nodes; /* of whoever asked; UNKNOWN_U64 */
 	uint32_t gfp_mask;
 	int32_t order;
 	char message[EV_MESSAGE_LEN + 1];

@@ -16,6 +16,7 @@ struct slot {
 	uint64_t first_ns;
 	uint64_t last_mark_ns;
 	uint64_t last_exit_ns;
+	uint64_t last_freed_ns;
 	uint64_t last_ns; /* of any record */
 	struct incident incident;
 };
@@ -102,7 +103,8 @@ static void slot_clear(struct slot *slot)
 	incident_reset(&slot->incident);
 	slot->used = false;
 	slot->handed_fresh = false;
-	slot->first_ns = slot->last_mark_ns = slot->last_exit_ns = slot->last_ns = 0;
+	slot->first_ns = slot->last_mark_ns = slot->last_exit_ns = 0;
+	slot->last_freed_ns = slot->last_ns = 0;
 }
 
 /*
@@ -319,14 +321,29 @@ static uint64_t complete_ns(const struct incidents *incidents, const struct slot
 	return slot->last_mark_ns + GROUP_SETTLE_NS;
 }
 
+/*
+ * An exit may have been passed over: a kernel that can interrupt a tracing program does not run it
+ * a second time on that CPU meanwhile. That the memory was given back shows that the process is at
+ * its end.
+ */
+static bool all_exited_or_freed(const struct incident *incident)
+{
+	for (unsigned int i = 0; i < incident->victim_count; i++)
+		if (!incident->victims[i].exited && !incident->victims[i].mm_freed)
+			return false;
+	return incident->victim_count > 0;
+}
+
 /* When all that was waited for is there, or nobody waits for it any longer. */
 static uint64_t exited_ns(const struct incidents *incidents, const struct slot *slot)
 {
 	uint64_t complete = complete_ns(incidents, slot), freed = 0;
 
-	if (!all_exited(&slot->incident))
+	if (!all_exited_or_freed(&slot->incident))
 		return UINT64_MAX;
-	if (incidents->options.freed_hook && !all_freed(&slot->incident))
+	if (!all_exited(&slot->incident))
+		freed = slot->last_freed_ns + FREED_SETTLE_NS;
+	else if (incidents->options.freed_hook && !all_freed(&slot->incident))
 		freed = slot->last_exit_ns + FREED_SETTLE_NS;
 	return complete > freed ? complete : freed;
 }
@@ -350,7 +367,7 @@ static void slot_check(const struct incidents *incidents, struct slot *slot, uin
 		return;
 	if (!slot_has_victim(slot))
 		slot_clear(slot); /* candidates of a scan whose end never came */
-	else if (all_exited(incident))
+	else if (all_exited_or_freed(incident))
 		slot_close(incidents, slot, CLOSED_EXITED, now_ns);
 	else if (incident->victim_count && all_gone_or_reaped(incident))
 		slot_close(incidents, slot, CLOSED_REAPED, now_ns);
@@ -401,10 +418,12 @@ void incidents_fact(struct incidents *incidents, const struct fact *fact)
 		return;
 	case EV_MM_FREED:
 		slot = slot_find(incidents, fact->hdr.incident);
-		if (slot)
+		if (slot) {
 			incident_freed(&slot->incident, &fact->mm_freed);
-		else
+			slot->last_freed_ns = fact->hdr.time_ns;
+		} else {
 			incidents->totals.orphans++;
+		}
 		return;
 	case EV_CONTEXT:
 	case EV_TASK:

@@ -81,6 +81,7 @@ int json_stop(struct buf *buf, const struct sink_context *context, uint64_t boot
 	json_add_u64(buf, "lost_candidates", totals->lost_candidates);
 	json_add_u64(buf, "lost_process_events", totals->lost_process_events);
 	json_add_u64(buf, "bad_records", totals->bad_records);
+	json_add_u64(buf, "missed_hooks", totals->missed_hooks);
 	json_add_u64(buf, "evicted", totals->evicted);
 	json_add_u64(buf, "kernel_log_lost", totals->kmsg_lost);
 	return json_finish(buf, start);

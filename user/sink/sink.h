@@ -49,6 +49,7 @@ int text_incident(struct buf *buf, const struct sink_context *context,
 struct run_totals {
 	uint64_t incidents, kills, victims, lost_events, lost_candidates, lost_process_events,
 		bad_records, evicted;
+	uint64_t missed_hooks; /* the kernel passed over a program that was running already */
 	uint64_t kmsg_lost;
 	const char
 		*reason; /* why the run ends: "signal", "timeout", "max-events", "output-closed" */

@@ -51,6 +51,13 @@ struct tracer_losses {
 	uint64_t unknown; /* kinds that this build does not know */
 };
 
+/*
+ * How often the kernel passed over one of the programs since it was already running on that CPU,
+ * interrupted by another task. Reads a file of /proc for each program: not for every incident. 0
+ * where the kernel does not count it (before 5.12).
+ */
+uint64_t tracer_missed(const struct tracer *tracer);
+
 void tracer_losses(const struct tracer *tracer, struct tracer_losses *ret);
 
 /* What libbpf said while loading, the last lines: for -v and for errors. */

@@ -3,6 +3,7 @@
 
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <stdio.h>
 
 #include "oomsnoop.skel.h"
 
@@ -49,6 +50,33 @@ int tracer_drain(struct tracer *tracer, void (*fn)(const struct fact *fact, void
 	tracer->ring_delivery.fn = fn;
 	tracer->ring_delivery.arg = arg;
 	return ring_buffer__consume(tracer->ring);
+}
+
+static uint64_t program_missed(const struct bpf_program *program)
+{
+	char path[64], line[128];
+	unsigned long long missed = 0;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", bpf_program__fd(program));
+	file = fopen(path, "re");
+	if (!file)
+		return 0;
+	while (fgets(line, sizeof(line), file))
+		if (sscanf(line, "recursion_misses: %llu", &missed) == 1)
+			break;
+	fclose(file);
+	return missed;
+}
+
+uint64_t tracer_missed(const struct tracer *tracer)
+{
+	struct bpf_program *program;
+	uint64_t missed = 0;
+
+	bpf_object__for_each_program(program, tracer->skel->obj) if (bpf_program__autoload(program))
+		missed += program_missed(program);
+	return missed;
 }
 
 void tracer_losses(const struct tracer *tracer, struct tracer_losses *ret)
