@@ -112,7 +112,7 @@ check:
 	tests/check
 
 check-long:
-	tools/install-deps bench
+	tools/install-deps check
 	+$(MAKE) --no-print-directory all static workloads unit-bins
 	tests/check-long
 

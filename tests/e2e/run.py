@@ -73,6 +73,11 @@ class Run:
                 what = (record.get(key) for key in ('outcome', 'victim_pid', 'limit_cgroup'))
                 yield ' '.join(map(str, what))
 
+    def split_counters(self):
+        """Does this kernel keep resident set counters in part with each thread?"""
+        release = self.read('release').split('.')
+        return len(release) > 1 and (int(release[0]), int(release[1])) < (6, 2)
+
     def tgid_of(self, scenario, tid):
         """A thread's process, by the workload's own account; else they are the same."""
         return next(

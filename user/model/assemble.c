@@ -7,11 +7,13 @@
 #include <string.h>
 
 /*
- * Until 6.1 a thread holds back up to this much and hands it in when it runs again: the victim,
- * sent its signal before its line is printed, may do so in between (TASK_RSS_EVENTS_THRESH,
- * mm/memory.c).
+ * Until 6.1 a thread keeps what its last 64 faults brought to itself (TASK_RSS_EVENTS_THRESH,
+ * mm/memory.c) and hands it in when it exits: the victim, sent its signal before its line is
+ * printed, may do so in between. A fault brings one anonymous page, or up to 16 pages of a file
+ * (fault_around_bytes).
  */
-#define RSS_SPLIT_PAGES 64
+#define SPLIT_FAULTS 64
+#define SPLIT_FILE_PAGES 16
 
 static void copy_text(char *ret, size_t size, const char *text)
 {
@@ -592,7 +594,8 @@ static bool kb_differs(
 	/* A counter may be below zero for a moment; the kernel then prints 0. */
 	pages = pages < 0 ? 0 : pages;
 	if (task->flags & EV_TASK_RSS_SPLIT)
-		return llabs(log_pages - pages) > RSS_SPLIT_PAGES;
+		return llabs(log_pages - pages) >
+		       SPLIT_FAULTS * (which == EV_RSS_ANON ? 1 : SPLIT_FILE_PAGES);
 	return log_pages != pages;
 }
 
