@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "facts/kernel.h"
 #include "facts/procfs.h"
 
 #define PROCESS_CAPACITY 16384
@@ -19,6 +20,7 @@ int names_open(struct names *names)
 		names_close(names);
 		return -ENOMEM;
 	}
+	names->host_proc = in_initial_pid_namespace("");
 	names->mounted = !read_memory_mount("", &names->mount);
 	return 0;
 }
@@ -66,7 +68,8 @@ void names_learn_all(struct names *names, uint64_t now_ns)
 {
 	struct learning learning = {names, now_ns};
 
-	walk_processes("", learn_process, &learning);
+	if (names->host_proc)
+		walk_processes("", learn_process, &learning);
 	if (names->mounted)
 		walk_cgroups(&names->mount, learn_cgroup, &learning);
 }
@@ -82,7 +85,7 @@ static void learn_exec(struct names *names, const struct fact *fact)
 	cmdline_text(fact->text, fact->text_len, event->args_len, process->cmdline,
 		sizeof(process->cmdline));
 	/* A link, which takes no lock of the process; it is gone with a process that was short. */
-	if (read_exe("", event->tgid, process->exe, sizeof(process->exe)) < 0)
+	if (!names->host_proc || read_exe("", event->tgid, process->exe, sizeof(process->exe)) < 0)
 		process->exe[0] = '\0';
 }
 

@@ -18,6 +18,7 @@ struct names {
 	struct cgroups *cgroups;
 	struct cgroup_mount mount;
 	bool mounted; /* mount is valid */
+	bool host_proc; /* /proc shows the host's pids: otherwise a pid there is another process */
 };
 
 /* 0 or -ENOMEM. A missing cgroup mount is no error: paths then come from the records alone. */

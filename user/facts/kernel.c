@@ -149,7 +149,7 @@ static void read_mounts(const char *root, struct kernel_facts *facts)
 	free(text);
 }
 
-static bool initial_pid_namespace(const char *root)
+bool in_initial_pid_namespace(const char *root)
 {
 	char path[PATH_MAX], link[64];
 	ssize_t len;
@@ -185,7 +185,7 @@ int read_kernel(const char *root, struct kernel_facts *ret)
 	facts.kmsg_error = try_open(root, "/dev/kmsg");
 	if (!read_meminfo(root, &memory))
 		facts.swap_total_bytes = memory.swap_total_bytes;
-	facts.initial_pid_namespace = initial_pid_namespace(root);
+	facts.initial_pid_namespace = in_initial_pid_namespace(root);
 	*ret = facts;
 	return 0;
 }

@@ -67,6 +67,9 @@ enum lockdown parse_lockdown(const char *text);
 const char *lockdown_name(enum lockdown lockdown);
 const char *cgroup_mode_name(enum cgroup_mode mode);
 
+/* Are pids in the root's /proc those of the host? */
+bool in_initial_pid_namespace(const char *root);
+
 /* 0 or -errno: only where even the release cannot be read. */
 int read_kernel(const char *root, struct kernel_facts *ret);
 
