@@ -66,7 +66,7 @@ $(B)/oomsnoop: $(USER_OBJS) $(B)/user/main.o
 
 static: $(B)/oomsnoop-static
 $(B)/oomsnoop-static: $(USER_OBJS) $(B)/user/main.o
-	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -static -Wl,--gc-sections -o $@ $^ $(STATIC_LDLIBS)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -static -Wl,--gc-sections,--no-warnings -o $@ $^ $(STATIC_LDLIBS)
 	$(Q)strip $@
 
 # --- tests ---

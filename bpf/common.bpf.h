@@ -53,6 +53,21 @@ struct percpu_offsets_map {
 };
 extern struct percpu_offsets_map percpu_offsets SEC(".maps");
 
+/*
+ * The candidates of the scan that is under way. Most scans of a storm end without a choice, since
+ * an earlier victim is still dying: theirs are never told. One scan at a time, so one table; what
+ * it has no room for goes to the ring at once.
+ */
+#define CANDIDATES_HELD 512
+
+struct scan_candidates_map {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, CANDIDATES_HELD);
+	__type(key, u32);
+	__type(value, struct ev_task);
+};
+extern struct scan_candidates_map scan_candidates SEC(".maps");
+
 /* Who was sent SIGKILL last on this CPU, and by whom: __oom_kill_process() signals, then marks,
  * under a spin lock. */
 struct last_signal {
@@ -77,6 +92,7 @@ extern const volatile bool scope_hooked;
 extern const volatile __u32 cpu_count;
 extern const volatile __u64 ring_busy_bytes;
 extern const volatile __u64 ring_wake_bytes;
+extern const volatile __u64 ring_candidate_bytes;
 extern const volatile __u32 memory_hierarchy;
 
 static __always_inline void drop_count(u32 reason)
@@ -128,6 +144,8 @@ static __always_inline u64 address_of(const void *pointer)
  * follows), as 5.10 allows no others.
  */
 int task_send(u64 task_address, u32 role, u32 flags, u64 totalpages);
+int candidate_hold(u64 task_address, u64 totalpages);
+int candidates_send(void);
 u64 process_mm(u64 task_address);
 
 static __always_inline u64 memcg_id(struct cgroup_subsys_state *css)

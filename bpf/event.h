@@ -304,7 +304,8 @@ struct oom_scope {
 	__u8 killed; /* oom_kill_process() ran */
 	__u8 marked;
 	__u8 group; /* memory.oom.group on the victim's chain */
-	__u8 pad[7];
+	__u8 pad[3];
+	__u32 candidates; /* of this scan so far */
 	/* the limit that was last told to have nobody to kill, and how often it was not told since
 	 */
 	__u64 no_kill_limit;

@@ -119,6 +119,7 @@ static __always_inline void scope_begin(u64 owner, u64 oc)
 	scope.killed = false;
 	scope.marked = false;
 	scope.group = false;
+	scope.candidates = 0;
 }
 
 /* Inside out_of_memory() without a hook on its entry: the first thing seen of an invocation opens
@@ -245,6 +246,7 @@ static __noinline int oom_leave(struct oom_control *oc, bool returned)
 		suppressed = scope.no_kill_suppressed;
 		if (no_kill_told(limit, bpf_ktime_get_boot_ns())) {
 			scope.no_kill_suppressed = 0;
+			candidates_send();
 			context_send(address_of(oc), 0, 0);
 		}
 	}
@@ -294,8 +296,7 @@ static __always_inline int candidate_seen(struct task_struct *task, u64 totalpag
 	/* A global scan passes kernel threads, too; they hold no memory of their own. */
 	if (BPF_CORE_READ(task, flags) & PF_KTHREAD)
 		return 0;
-	task_send(address_of(task), EV_ROLE_CANDIDATE, 0, totalpages);
-	return 0;
+	return candidate_hold(address_of(task), totalpages);
 }
 
 static __always_inline int candidate_evaluated(struct task_struct *task, struct oom_control *oc)
@@ -355,6 +356,7 @@ static __always_inline int kill_chosen(struct oom_control *oc, const char *messa
 	if (!scope_hooked || !scope.open)
 		scope_ensure(oc);
 	scope.killed = true;
+	candidates_send();
 	context_send(address_of(oc), address_of(message), address_of(chosen));
 	task_send(address_of(chosen), EV_ROLE_CHOSEN, 0, BPF_CORE_READ(oc, totalpages));
 	return 0;

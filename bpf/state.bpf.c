@@ -8,6 +8,7 @@ struct events_map events SEC(".maps");
 struct killed_tgids_map killed_tgids SEC(".maps");
 struct killed_mms_map killed_mms SEC(".maps");
 struct percpu_offsets_map percpu_offsets SEC(".maps");
+struct scan_candidates_map scan_candidates SEC(".maps");
 struct last_signals_map last_signals SEC(".maps");
 
 struct oom_scope scope = {};
@@ -19,4 +20,6 @@ const volatile bool scope_hooked = false; /* out_of_memory()'s entry and return 
 const volatile __u32 cpu_count = 0; /* possible CPUs; 0: sum nothing exactly */
 const volatile __u64 ring_busy_bytes = 2 * 1024 * 1024;
 const volatile __u64 ring_wake_bytes = 512 * 1024;
+const volatile __u64 ring_candidate_bytes =
+	3 * 1024 * 1024; /* candidates leave the rest to other records */
 const volatile __u32 memory_hierarchy = 0; /* of cgroups that have a memory controller; 0 is v2 */

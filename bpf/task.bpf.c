@@ -29,22 +29,79 @@ __noinline u64 process_mm(u64 task_address)
 	return 0;
 }
 
-__noinline int task_send(u64 task_address, u32 role, u32 flags, u64 totalpages)
+static __always_inline void task_write(
+	struct ev_task *e, struct task_struct *task, u32 role, u32 flags, u64 totalpages)
 {
-	struct task_struct *task = (void *)task_address;
-	struct ev_task *e = bpf_ringbuf_reserve(&events, sizeof(*e), 0);
-	bool candidate = role == EV_ROLE_CANDIDATE;
-
-	if (!e) {
-		drop_count(candidate ? EV_DROP_CANDIDATE : EV_DROP_INCIDENT);
-		return 0;
-	}
 	__builtin_memset(e, 0, sizeof(*e));
 	hdr_fill(&e->hdr, sizeof(*e), EV_TASK, scope.number);
 	e->role = role;
 	e->flags = flags;
 	task_fill(e, task, true);
 	e->totalpages = totalpages;
+}
+
+/* Candidates are many, and each matters little: they leave the last part of the ring to what
+ * matters more. */
+static __always_inline struct ev_task *task_reserve(u32 role)
+{
+	bool candidate = role == EV_ROLE_CANDIDATE;
+	struct ev_task *e = NULL;
+
+	if (!candidate || bpf_ringbuf_query(&events, BPF_RB_AVAIL_DATA) < ring_candidate_bytes)
+		e = bpf_ringbuf_reserve(&events, sizeof(*e), 0);
+	if (!e)
+		drop_count(candidate ? EV_DROP_CANDIDATE : EV_DROP_INCIDENT);
+	return e;
+}
+
+__noinline int task_send(u64 task_address, u32 role, u32 flags, u64 totalpages)
+{
+	struct ev_task *e = task_reserve(role);
+
+	if (!e)
+		return 0;
+	task_write(e, (void *)task_address, role, flags, totalpages);
 	bpf_ringbuf_submit(e, wake_flag(role == EV_ROLE_VICTIM));
+	return 0;
+}
+
+__noinline int candidate_hold(u64 task_address, u64 totalpages)
+{
+	u32 at = scope.candidates;
+	struct ev_task *e = bpf_map_lookup_elem(&scan_candidates, &at);
+
+	scope.candidates = at + 1;
+	if (!e)
+		return task_send(task_address, EV_ROLE_CANDIDATE, 0, totalpages);
+	task_write(e, (void *)task_address, EV_ROLE_CANDIDATE, 0, totalpages);
+	return 0;
+}
+
+static __always_inline void candidate_send(u32 at)
+{
+	const struct ev_task *held = bpf_map_lookup_elem(&scan_candidates, &at);
+	struct ev_task *e;
+
+	/* Left over from another scan: this one's was not seen whole. */
+	if (!held || held->hdr.incident != scope.number)
+		return;
+	e = task_reserve(EV_ROLE_CANDIDATE);
+	if (!e)
+		return;
+	__builtin_memcpy(e, held, sizeof(*e));
+	bpf_ringbuf_submit(e, wake_flag(false));
+}
+
+/* The scan came to an end that is worth telling. */
+__noinline int candidates_send(void)
+{
+	u32 i;
+
+	for (i = 0; i < CANDIDATES_HELD; i++) {
+		if (i >= scope.candidates)
+			break;
+		candidate_send(i);
+	}
+	scope.candidates = 0;
 	return 0;
 }

@@ -628,7 +628,7 @@ static void the_largest_record_fits(void **state)
 	fix_memcg_kill();
 	fill(fix_incident.victims[0].task.comm, EV_COMM_LEN + 1);
 	fix_incident.candidates[0].task = fix_incident.victims[0].task;
-	fill(fix_incident.candidates[0].cgroup, INCIDENT_PATH);
+	fill(fix_incident.candidates[0].cgroup, CANDIDATE_PATH);
 	fill(fix_incident.candidates[0].cmdline, INCIDENT_CMDLINE);
 	for (unsigned int i = 0; i < INCIDENT_CANDIDATES; i++) {
 		fix_incident.candidates[i] = fix_incident.candidates[0];

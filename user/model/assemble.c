@@ -369,7 +369,7 @@ void incident_candidate_add(struct incident *incident, const struct task_facts *
 	candidate->weight = weight;
 	candidate->cgroup[0] = candidate->cmdline[0] = '\0';
 	path = cgroup_path(cgroups, task->cgroup_id);
-	if (path)
+	if (path && strlen(path) < sizeof(candidate->cgroup))
 		copy_text(candidate->cgroup, sizeof(candidate->cgroup), path);
 	names_copy(processes, task->tgid, task->start_ns, candidate->cmdline, NULL);
 }

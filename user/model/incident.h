@@ -31,6 +31,7 @@
 #define INCIDENT_VICTIMS 512
 #define INCIDENT_CMDLINE PROCESS_CMDLINE_LEN
 #define INCIDENT_PATH CGROUP_PATH_LEN
+#define CANDIDATE_PATH 320 /* room for a container's path; there are many candidates */
 
 /* All badness inputs of one process at one moment, and its names as learnt while it lived. */
 struct task_facts {
@@ -75,7 +76,7 @@ struct victim {
 struct candidate {
 	struct task_facts task;
 	int64_t weight; /* order of keeping only; the judge ranks */
-	char cgroup[INCIDENT_PATH]; /* empty: not known */
+	char cgroup[CANDIDATE_PATH]; /* empty: not known, or too long */
 	char cmdline[INCIDENT_CMDLINE];
 };
 

@@ -132,6 +132,7 @@ static void rodata_fill(struct oomsnoop *skel, const struct tracer_options *opti
 	skel->rodata->cpu_count = options->host->cpus;
 	skel->rodata->ring_busy_bytes = ring / 2;
 	skel->rodata->ring_wake_bytes = ring / 8;
+	skel->rodata->ring_candidate_bytes = ring / 4 * 3;
 	skel->rodata->memory_hierarchy =
 		options->host->memory_hierarchy > 0 ? options->host->memory_hierarchy : 0;
 }
