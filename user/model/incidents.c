@@ -39,6 +39,8 @@ struct incidents {
 	struct incidents_totals totals;
 	uint32_t
 		last_number; /* the highest seen: a fact of one below it that is not open is late */
+	unsigned int
+		used; /* slots; with none, as at most times, nothing needs to be looked through */
 	struct slot *slots;
 };
 
@@ -74,7 +76,7 @@ void incidents_free(struct incidents *incidents)
 
 static struct slot *slot_find(struct incidents *incidents, uint32_t number)
 {
-	for (int i = 0; i < INCIDENT_POOL; i++) {
+	for (int i = 0; incidents->used && i < INCIDENT_POOL; i++) {
 		struct slot *slot = &incidents->slots[i];
 
 		if (slot->used && slot->incident.number == number &&
@@ -98,8 +100,9 @@ static void slot_close(const struct incidents *incidents, struct slot *slot,
 	slot->incident.closed_ns = now_ns;
 }
 
-static void slot_clear(struct slot *slot)
+static void slot_clear(struct incidents *incidents, struct slot *slot)
 {
+	incidents->used -= slot->used;
 	incident_reset(&slot->incident);
 	slot->used = false;
 	slot->handed_fresh = false;
@@ -116,7 +119,7 @@ static void slots_make_room(struct incidents *incidents, uint64_t now_ns)
 	struct slot *oldest = NULL;
 	int free_slots = 0;
 
-	for (int i = 0; i < INCIDENT_POOL; i++) {
+	for (int i = 0; incidents->used && i < INCIDENT_POOL; i++) {
 		struct slot *slot = &incidents->slots[i];
 
 		if (!slot->used || slot->incident.closed != CLOSED_NOT)
@@ -130,7 +133,7 @@ static void slots_make_room(struct incidents *incidents, uint64_t now_ns)
 	if (slot_has_victim(oldest))
 		slot_close(incidents, oldest, CLOSED_EVICTED, now_ns);
 	else
-		slot_clear(oldest);
+		slot_clear(incidents, oldest);
 }
 
 static struct slot *slot_take(struct incidents *incidents, const struct ev_hdr *hdr)
@@ -142,8 +145,9 @@ static struct slot *slot_take(struct incidents *incidents, const struct ev_hdr *
 			slot = &incidents->slots[i];
 	if (!slot)
 		return NULL;
-	slot_clear(slot);
+	slot_clear(incidents, slot);
 	slot->used = true;
+	incidents->used++;
 	slot->first_ns = hdr->time_ns;
 	slot->incident.number = hdr->incident;
 	slot->incident.cpu = hdr->cpu;
@@ -227,7 +231,7 @@ static void scan_aborted(
 {
 	struct slot *latest = NULL;
 
-	for (int i = 0; i < INCIDENT_POOL; i++) {
+	for (int i = 0; incidents->used && i < INCIDENT_POOL; i++) {
 		struct slot *other = &incidents->slots[i];
 
 		if (other == slot || !other->used || other->incident.closed != CLOSED_NOT ||
@@ -259,13 +263,13 @@ static void fact_end(struct incidents *incidents, struct slot *slot, const struc
 		slot_close(incidents, slot, CLOSED_AT_ONCE, event->hdr.time_ns);
 		return;
 	}
-	slot_clear(slot);
+	slot_clear(incidents, slot);
 }
 
 static void fact_exit(struct incidents *incidents, const struct ev_exit *event)
 {
 	incidents->exits[incidents->exit_next++ % RECENT_EXITS] = *event;
-	for (int i = 0; i < INCIDENT_POOL; i++) {
+	for (int i = 0; incidents->used && i < INCIDENT_POOL; i++) {
 		struct slot *slot = &incidents->slots[i];
 
 		if (slot->used && slot->incident.closed == CLOSED_NOT &&
@@ -278,7 +282,7 @@ static void fact_reap(struct incidents *incidents, const struct ev_reap *event)
 {
 	if (event->stage != EV_REAP_FINISH)
 		return;
-	for (int i = 0; i < INCIDENT_POOL; i++) {
+	for (int i = 0; incidents->used && i < INCIDENT_POOL; i++) {
 		struct slot *slot = &incidents->slots[i];
 
 		if (slot->used && slot->incident.closed == CLOSED_NOT)
@@ -355,7 +359,7 @@ static uint64_t settled_ns(const struct incidents *incidents, const struct slot 
 	return since + incidents->options.settle_ns;
 }
 
-static void slot_check(const struct incidents *incidents, struct slot *slot, uint64_t now_ns)
+static void slot_check(struct incidents *incidents, struct slot *slot, uint64_t now_ns)
 {
 	struct incident *incident = &slot->incident;
 
@@ -366,7 +370,7 @@ static void slot_check(const struct incidents *incidents, struct slot *slot, uin
 	if (now_ns < settled_ns(incidents, slot))
 		return;
 	if (!slot_has_victim(slot))
-		slot_clear(slot); /* candidates of a scan whose end never came */
+		slot_clear(incidents, slot); /* candidates of a scan whose end never came */
 	else if (all_exited_or_freed(incident))
 		slot_close(incidents, slot, CLOSED_EXITED, now_ns);
 	else if (incident->victim_count && all_gone_or_reaped(incident))
@@ -377,7 +381,7 @@ static void slot_check(const struct incidents *incidents, struct slot *slot, uin
 
 void incidents_tick(struct incidents *incidents, uint64_t now_ns)
 {
-	for (int i = 0; i < INCIDENT_POOL; i++) {
+	for (int i = 0; incidents->used && i < INCIDENT_POOL; i++) {
 		struct slot *slot = &incidents->slots[i];
 
 		if (slot->used && slot->incident.closed == CLOSED_NOT)
@@ -389,7 +393,7 @@ uint64_t incidents_deadline(const struct incidents *incidents)
 {
 	uint64_t deadline = UINT64_MAX;
 
-	for (int i = 0; i < INCIDENT_POOL; i++) {
+	for (int i = 0; incidents->used && i < INCIDENT_POOL; i++) {
 		const struct slot *slot = &incidents->slots[i];
 		uint64_t at, exited;
 
@@ -469,7 +473,7 @@ void incident_census_done(struct incidents *incidents, struct incident *incident
 
 void incidents_kmsg(struct incidents *incidents, const struct kmsg_kill *line)
 {
-	for (int i = 0; i < INCIDENT_POOL; i++) {
+	for (int i = 0; incidents->used && i < INCIDENT_POOL; i++) {
 		struct slot *slot = &incidents->slots[i];
 
 		if (slot->used &&
@@ -481,7 +485,7 @@ void incidents_kmsg(struct incidents *incidents, const struct kmsg_kill *line)
 
 bool incidents_await_kmsg(const struct incidents *incidents)
 {
-	for (int i = 0; i < INCIDENT_POOL; i++)
+	for (int i = 0; incidents->used && i < INCIDENT_POOL; i++)
 		if (incidents->slots[i].used)
 			return true;
 	return false;
@@ -489,7 +493,7 @@ bool incidents_await_kmsg(const struct incidents *incidents)
 
 struct incident *incidents_next_fresh(struct incidents *incidents)
 {
-	for (int i = 0; i < INCIDENT_POOL; i++) {
+	for (int i = 0; incidents->used && i < INCIDENT_POOL; i++) {
 		struct slot *slot = &incidents->slots[i];
 
 		if (!slot->used || slot->handed_fresh)
@@ -507,7 +511,7 @@ struct incident *incidents_next_closed(struct incidents *incidents)
 {
 	struct slot *first = NULL;
 
-	for (int i = 0; i < INCIDENT_POOL; i++) {
+	for (int i = 0; incidents->used && i < INCIDENT_POOL; i++) {
 		struct slot *slot = &incidents->slots[i];
 
 		if (slot->used && slot->incident.closed != CLOSED_NOT &&
@@ -519,14 +523,14 @@ struct incident *incidents_next_closed(struct incidents *incidents)
 
 void incidents_release(struct incidents *incidents, struct incident *incident)
 {
-	for (int i = 0; i < INCIDENT_POOL; i++)
+	for (int i = 0; incidents->used && i < INCIDENT_POOL; i++)
 		if (&incidents->slots[i].incident == incident)
-			slot_clear(&incidents->slots[i]);
+			slot_clear(incidents, &incidents->slots[i]);
 }
 
 void incidents_stop(struct incidents *incidents, uint64_t now_ns)
 {
-	for (int i = 0; i < INCIDENT_POOL; i++) {
+	for (int i = 0; incidents->used && i < INCIDENT_POOL; i++) {
 		struct slot *slot = &incidents->slots[i];
 
 		if (!slot->used || slot->incident.closed != CLOSED_NOT)
@@ -534,7 +538,7 @@ void incidents_stop(struct incidents *incidents, uint64_t now_ns)
 		if (slot_has_victim(slot))
 			slot_close(incidents, slot, CLOSED_STOPPED, now_ns);
 		else
-			slot_clear(slot);
+			slot_clear(incidents, slot);
 	}
 }
 
