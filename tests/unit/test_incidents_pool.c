@@ -450,6 +450,27 @@ static void an_old_log_line_of_another_process_with_that_pid_is_not_taken(void *
 	world_free(world);
 }
 
+/* It had memory when it was chosen and none a moment later: "already exiting. Skip killing the
+ * task". */
+static void one_let_be_by_the_kernel_was_not_killed(void **state)
+{
+	struct world *world = world_new();
+	struct incident *incident;
+
+	(void)state;
+	feed_exit(world, 1, T0, VICTIM, START(VICTIM)); /* told before anybody asked for it */
+	feed_begin(world, 1);
+	feed_role(world, EV_ROLE_CHOSEN, 1, T0 + 1 * MS, VICTIM);
+	feed_end(world, 1, T0 + 2 * MS, EV_END_CHOSEN);
+	incidents_tick(world->incidents, T0 + 1 * SEC);
+	incident = incidents_next_closed(world->incidents);
+	assert_non_null(incident);
+	assert_int_equal(incident->outcome, OUTCOME_ALREADY_EXITING);
+	assert_int_equal(incident->closed, CLOSED_EXITED);
+	assert_false(incident->victims[0].marked);
+	world_free(world);
+}
+
 /* A kernel that interrupts tracing programs may pass over one; the memory that came back shows the
  * end. */
 static void freed_memory_stands_for_an_exit_that_was_passed_over(void **state)
@@ -494,6 +515,7 @@ int main(void)
 		cmocka_unit_test(facts_of_no_incident_are_passed_over),
 		cmocka_unit_test(a_sysrq_keeps_its_order),
 		cmocka_unit_test(a_log_line_told_before_the_mark_finds_its_victim),
+		cmocka_unit_test(one_let_be_by_the_kernel_was_not_killed),
 		cmocka_unit_test(freed_memory_stands_for_an_exit_that_was_passed_over),
 		cmocka_unit_test(an_old_log_line_of_another_process_with_that_pid_is_not_taken),
 	};

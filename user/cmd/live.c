@@ -154,6 +154,9 @@ static void protect(struct watch *watch)
 			protection.adj, strerror(-protection.adj_error));
 	if (protection.lock_error)
 		REMARK(watch, "cannot lock its memory (%s)\n", strerror(-protection.lock_error));
+	if (protection.priority_error && watch->options->verbose)
+		REMARK(watch, "cannot raise its priority (%s): in a storm records may come late\n",
+			strerror(-protection.priority_error));
 	/* Each census opens its iterator anew, which the kernel allows to CAP_BPF alone. */
 	if (watch->coverage.census && !watch->coverage.candidates_hook)
 		keep |= RIGHT(CAP_BPF);

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/prctl.h>
 #include <unistd.h>
 
@@ -215,6 +216,9 @@ void rights_protect(const char *root, struct rights_protection *ret)
 
 	/* On fault: the unused rest of the fixed tables must not cost memory. */
 	ret->lock_error = mlockall(MCL_CURRENT | MCL_ONFAULT) < 0 ? -errno : 0;
+	/* While hundreds die at once each of them is runnable: the one that tells of it would wait
+	 * for seconds. */
+	ret->priority_error = setpriority(PRIO_PROCESS, 0, -20) ? -errno : 0;
 	ret->adj_before = err ? 0 : (int)before;
 	ret->adj = ret->adj_before;
 	ret->adj_error =

@@ -40,6 +40,8 @@ size_t rights_check(const struct rights *rights, const char *ret_missing[RIGHTS_
 
 struct rights_protection {
 	int lock_error; /* 0 or -errno of mlockall() */
+	int priority_error; /* 0 or -errno of setpriority(): in a storm of kills all others are
+			       runnable, too */
 	int adj_error; /* 0: oom_score_adj is -1000; else why it is not */
 	int adj; /* what it is now */
 	int adj_before; /* for children, which inherit it: a watched command must stay killable */

@@ -452,8 +452,11 @@ void incident_adopt_chosen(struct incident *incident, struct processes *processe
 	incident->victim_count = 1;
 	memset(victim, 0, sizeof(*victim));
 	victim->task = incident->chosen;
-	victim->why =
-		incident->chosen.flags & EV_TASK_NO_MM ? VICTIM_ALREADY_EXITING : VICTIM_CHOSEN;
+	/* The kernel came back without a mark: it found the chosen one at its end, and let it be.
+	 */
+	victim->why = incident->complete || incident->chosen.flags & EV_TASK_NO_MM
+			      ? VICTIM_ALREADY_EXITING
+			      : VICTIM_CHOSEN;
 	victim->killed_ns = incident->chosen.at_ns;
 	incident->outcome = victims_outcome(incident);
 	names_copy(processes, victim->task.tgid, victim->task.start_ns, incident->victim_cmdline,

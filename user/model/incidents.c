@@ -255,6 +255,9 @@ static void fact_end(struct incidents *incidents, struct slot *slot, const struc
 		scan_aborted(incidents, slot, event);
 	if (slot_has_victim(slot)) {
 		incident_adopt_chosen(incident, incidents->processes);
+		/* It may have been gone before it was known to matter. */
+		if (incident->victim_count == 1)
+			recent_apply(incidents, slot, &incident->victims[0]);
 		return;
 	}
 	if (event->choice == EV_END_NONE && incident->has_trigger) {

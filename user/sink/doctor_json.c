@@ -163,6 +163,8 @@ static void put_rights(struct buf *buf, const struct doctor_report *report)
 	}
 	json_add_bool(buf, "memory_locked", report->protection.lock_error == 0);
 	put_error(buf, "memory_locked_error", report->protection.lock_error);
+	json_add_bool(buf, "priority_raised", report->protection.priority_error == 0);
+	put_error(buf, "priority_raised_error", report->protection.priority_error);
 	json_add_i64(buf, "oom_score_adj", report->protection.adj);
 	put_error(buf, "oom_score_adj_error", report->protection.adj_error);
 	json_end(buf, '}');

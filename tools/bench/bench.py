@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: Apache-2.0
+"""bench.py [SECTION...]: the measurements, as Markdown on stdout. Started by run, which builds
+what they need."""
+import sys
+
+import guest
+import lib
+import native
+
+SECTIONS = {
+    "guest-peers": guest.peers,
+    "start": native.start,
+    "latency": native.latency,
+    "storm": native.storm,
+    "left-on": native.left_on,
+    "memory": native.memory,
+}
+
+
+def main():
+    wanted = sys.argv[1:] or list(SECTIONS)
+    unknown = [name for name in wanted if name not in SECTIONS]
+    if unknown:
+        print("usage: run [" + "|".join(SECTIONS) + "]...", file=sys.stderr)
+        return 64
+    lib.head()
+    for name in wanted:
+        SECTIONS[name]()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
