@@ -145,6 +145,7 @@ static __always_inline u64 address_of(const void *pointer)
  */
 int task_send(u64 task_address, u32 role, u32 flags, u64 totalpages);
 int candidate_hold(u64 task_address, u64 totalpages);
+int candidate_send(u32 at);
 int candidates_send(void);
 u64 process_mm(u64 task_address);
 

@@ -77,19 +77,20 @@ __noinline int candidate_hold(u64 task_address, u64 totalpages)
 	return 0;
 }
 
-static __always_inline void candidate_send(u32 at)
+__noinline int candidate_send(u32 at)
 {
 	const struct ev_task *held = bpf_map_lookup_elem(&scan_candidates, &at);
 	struct ev_task *e;
 
 	/* Left over from another scan: this one's was not seen whole. */
 	if (!held || held->hdr.incident != scope.number)
-		return;
+		return 0;
 	e = task_reserve(EV_ROLE_CANDIDATE);
 	if (!e)
-		return;
+		return 0;
 	__builtin_memcpy(e, held, sizeof(*e));
 	bpf_ringbuf_submit(e, wake_flag(false));
+	return 0;
 }
 
 /* The scan came to an end that is worth telling. */
