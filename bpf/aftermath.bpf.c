@@ -115,9 +115,3 @@ int BPF_PROG(reap_finish_tp, int pid)
 {
 	return reap_send(EV_REAP_FINISH, pid);
 }
-
-SEC("?tp_btf/skip_task_reaping")
-int BPF_PROG(reap_skip_tp, int pid)
-{
-	return reap_send(EV_REAP_SKIP, pid);
-}

@@ -59,6 +59,7 @@ extern struct percpu_offsets_map percpu_offsets SEC(".maps");
  * it has no room for goes to the ring at once.
  */
 #define CANDIDATES_HELD 512
+#define CANDIDATES_ROW 32
 
 struct scan_candidates_map {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -146,6 +147,7 @@ static __always_inline u64 address_of(const void *pointer)
 int task_send(u64 task_address, u32 role, u32 flags, u64 totalpages);
 int candidate_hold(u64 task_address, u64 totalpages);
 int candidate_send(u32 at);
+int candidates_send_row(u32 from);
 int candidates_send(void);
 u64 process_mm(u64 task_address);
 

@@ -544,6 +544,7 @@ def check_whole(results, run):
     """What concerns the run and no scenario: every line valid, nothing extra, the ends in place."""
     results.add(f'{run.name}/lines', run.line_errors())
     results.add(f'{run.name}/extra', [f'a record of no kill: {text}' for text in run.unclaimed()])
+    results.add(f'{run.name}/hooks', run.hook_errors())
     results.add(f'{run.name}/order', run.order_errors())
     results.add(f'{run.name}/end', run.end_errors())
     for text in run.facts():

@@ -73,6 +73,15 @@ class Run:
                 what = (record.get(key) for key in ('outcome', 'victim_pid', 'limit_cgroup'))
                 yield ' '.join(map(str, what))
 
+    def hook_errors(self):
+        """A stock kernel takes the first choice of each purpose: that one was refused is a program
+        of ours that it could not load, which the next choice would hide."""
+        first = self.records[0] if self.records else {}
+        hooks = first.get('hooks', {}) if first.get('type') == 'start' else {}
+        if first.get('tier') != 'full' or '+' in self.name:
+            return []
+        return [f'{name}: {hook}' for name, hook in hooks.items() if hook.startswith('kprobe')]
+
     def split_counters(self):
         """Does this kernel keep resident set counters in part with each thread?"""
         release = self.read('release').split('.')

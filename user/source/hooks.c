@@ -101,11 +101,7 @@ const struct hook hook_table[HOOK_COUNT] = {
 		{
 			.name = "reaper",
 			.lost = "whether the OOM reaper took the memory is not known",
-			.alternatives =
-				{
-					{{TP("reap_finish_tp", "finish_task_reaping"),
-						TP("reap_skip_tp", "skip_task_reaping")}},
-				},
+			.alternatives = {ONE("reap_finish_tp", HOOK_TP_BTF, "finish_task_reaping")},
 		},
 	[HOOK_FORK] =
 		{
