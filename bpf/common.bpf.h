@@ -73,6 +73,7 @@ extern struct scan_candidates_map scan_candidates SEC(".maps");
  * under a spin lock. */
 struct last_signal {
 	u64 sender;
+	u64 task; /* address of whom it was sent to: held by the killer until after the mark */
 	u32 target;
 	u32 pad;
 };

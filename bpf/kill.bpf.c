@@ -444,18 +444,29 @@ int BPF_KPROBE(victim_kprobe, struct task_struct *task)
 	return victim_marked(task);
 }
 
-/* The old shape of the tracepoint has only a thread id: all else is for user space to look up in
- * what it learnt. */
+/*
+ * The old shape of the tracepoint has only a thread id. Whoever is killed was signalled just
+ * before, and signal_generate had the task; without that hook all else is for user space to look up
+ * in what it learnt.
+ */
 SEC("?tp_btf/mark_victim")
 int BPF_PROG(victim_tp_pid, int pid)
 {
 	u64 owner = bpf_get_current_pid_tgid(), now = bpf_ktime_get_boot_ns();
 	struct task_struct *current = (void *)bpf_get_current_task();
+	struct last_signal *signal;
 	struct ev_task *e;
-	u32 key = pid;
+	u32 key = pid, zero = 0;
 
 	if (BPF_CORE_READ(current, pid) == pid)
 		return victim_marked(current);
+	signal = bpf_map_lookup_elem(&last_signals, &zero);
+	if (signal && signal->sender == owner) {
+		struct task_struct *task = (void *)signal->task;
+
+		if (BPF_CORE_READ(task, pid) == pid)
+			return victim_marked(task);
+	}
 	if (!mark_continues(owner, now))
 		scope_begin(owner, 0);
 	if (!scope.context_sent)
@@ -496,6 +507,7 @@ int BPF_PROG(signal_tp, int sig, struct kernel_siginfo *info, struct task_struct
 	signal = bpf_map_lookup_elem(&last_signals, &zero);
 	if (signal) {
 		signal->sender = owner;
+		signal->task = address_of(task);
 		signal->target = BPF_CORE_READ(task, tgid);
 	}
 	if (!scope.open || scope.owner != owner || !scope.marked || !scope.last_mm)

@@ -290,8 +290,13 @@ class Pair:
 
     def weighed(self, bad):
         if row := self.row(self.kill.pid):
-            self.near('badness.points', row.points(bad['total_pages']), bad['points'], PAGE)
-            self.near('badness.rss_pages', row.rss, bad['rss_pages'], PAGE)
+            # With tracepoints alone the victim is read at its mark: it was signalled by then.
+            woken = not self.full and self.woken(self.kill.pid)
+            bound = {'unit': PAGE, 'approximate': woken, 'counters': 1 + self.held_back('file')}
+            self.near(
+                'badness.points', row.points(bad['total_pages']), bad['points'], **bound
+            )
+            self.near('badness.rss_pages', row.rss, bad['rss_pages'], **bound)
         self.equal('victim_badness_pages', bad['points'])
         if self.full:
             self.near(
