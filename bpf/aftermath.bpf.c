@@ -95,7 +95,8 @@ int BPF_PROG(freed_fexit, struct mm_struct *mm)
 	return mm_freed(mm);
 }
 
-static __always_inline int reap_send(u32 stage, int pid)
+SEC("?tp_btf/finish_task_reaping")
+int BPF_PROG(reap_finish_tp, int pid)
 {
 	struct ev_reap *e = bpf_ringbuf_reserve(&events, sizeof(*e), 0);
 
@@ -104,14 +105,8 @@ static __always_inline int reap_send(u32 stage, int pid)
 		return 0;
 	}
 	hdr_fill(&e->hdr, sizeof(*e), EV_REAP, 0);
-	e->stage = stage;
+	e->stage = EV_REAP_FINISH;
 	e->tid = pid;
-	bpf_ringbuf_submit(e, wake_flag(stage == EV_REAP_FINISH));
+	bpf_ringbuf_submit(e, wake_flag(true));
 	return 0;
-}
-
-SEC("?tp_btf/finish_task_reaping")
-int BPF_PROG(reap_finish_tp, int pid)
-{
-	return reap_send(EV_REAP_FINISH, pid);
 }

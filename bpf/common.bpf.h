@@ -13,8 +13,8 @@
 #include <bpf/bpf_tracing.h>
 
 #define MAX_CPUS 512 /* CPUs that an exact sum goes over; more: EV_TASK_RSS_EXACT stays off */
-#define MAX_THREADS                                                                                \
-	64 /* threads that are asked for the address space when the leader has none any more */
+/* Threads that are asked for the address space when the leader has none any more. */
+#define MAX_THREADS 64
 #define GROUP_GAP_NS 1000000000ULL
 #define VICTIMS_TRACKED 4096
 

@@ -10,8 +10,8 @@
  */
 #include "common.bpf.h"
 
-#define NO_KILL_GAP_NS                                                                             \
-	1000000000ULL /* a limit with nobody to kill is told in full once in this time */
+/* A limit with nobody to kill is told in full once in this time. */
+#define NO_KILL_GAP_NS 1000000000ULL
 
 #define level_event(e, memcg, slot, name)                                                          \
 	((e)->events[slot] = memcg_event(memcg, memory_events, name))

@@ -60,7 +60,6 @@ static inline struct incidents_options world_options(struct world *world)
 		.freed_hook = true,
 		.reaper_hook = true,
 		.signal_hook = true,
-		.kmsg = true,
 		.process_hook = true,
 		.census = true};
 	return (struct incidents_options) {.host = &world->host,

@@ -47,7 +47,6 @@ void watch_describe(struct watch *watch)
 		.freed_hook = hook_served(hooks, HOOK_FREED),
 		.reaper_hook = hook_served(hooks, HOOK_REAPER),
 		.signal_hook = hook_served(hooks, HOOK_SHARED),
-		.kmsg = watch->kmsg_fd >= 0,
 		.process_hook = hook_served(hooks, HOOK_EXEC),
 		.census = hook_served(hooks, HOOK_CENSUS),
 	};

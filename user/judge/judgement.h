@@ -96,7 +96,6 @@ struct coverage {
 	bool freed_hook;
 	bool reaper_hook;
 	bool signal_hook;
-	bool kmsg;
 	bool process_hook; /* fork and exec */
 	/* RSS_MATCH_APPROX or _EXACT once an earlier incident of this kernel showed which sum it
 	 * takes; else _UNKNOWN */

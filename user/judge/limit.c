@@ -96,13 +96,6 @@ static int level_above_limit(const struct incident *incident, uint32_t page_size
 	return -1;
 }
 
-/* Without the whole chain, that no level is full is not known. */
-static bool chain_is_whole(const struct incident *incident)
-{
-	return incident->level_count &&
-	       incident->levels[incident->level_count - 1].flags & EV_LEVEL_ROOT;
-}
-
 bool limit_is_memsw(const struct incident_level *level, uint32_t page_size)
 {
 	return !(level->flags & EV_LEVEL_V2) &&
@@ -192,8 +185,8 @@ void judge_limit(
 	if (ret->limit_level >= 0)
 		ret->scope = SCOPE_MEMCG;
 	else
-		ret->scope =
-			chain_is_whole(incident) ? scope_of_nodes(incident, host) : SCOPE_UNKNOWN;
+		ret->scope = incident_chain_is_whole(incident) ? scope_of_nodes(incident, host)
+							       : SCOPE_UNKNOWN;
 	/* The ceiling of some nodes is not known here. */
 	if (ret->scope == SCOPE_MEMCG || ret->scope == SCOPE_GLOBAL)
 		ceiling_compute(incident, host, ret);

@@ -261,14 +261,6 @@ static void level_remember(struct incident_level *level, struct cgroups *cgroups
 	entry->oom_local = level->oom_local;
 }
 
-/* Does the chain reach the root? Not where a record of it was lost, or there are too many levels.
- */
-static bool chain_is_whole(const struct incident *incident)
-{
-	return incident->level_count &&
-	       incident->levels[incident->level_count - 1].flags & EV_LEVEL_ROOT;
-}
-
 void incident_level(struct incident *incident, const struct ev_level *event, const char *name,
 	struct cgroups *cgroups)
 {
@@ -287,7 +279,7 @@ void incident_level(struct incident *incident, const struct ev_level *event, con
 	 * placed. */
 	if (event->index != incident->level_count || event->index >= EV_MAX_LEVELS)
 		return;
-	if (chain_is_whole(incident))
+	if (incident_chain_is_whole(incident))
 		return;
 	level_set(&incident->levels[event->index], event);
 	level_remember(&incident->levels[event->index], cgroups);
@@ -554,7 +546,7 @@ static void levels_freed(
 {
 	unsigned int lowest, count = 0;
 
-	if (!chain_is_whole(incident))
+	if (!incident_chain_is_whole(incident))
 		return;
 	while (count < EV_FREED_LEVELS && event->usage_pages[count] != EV_UNKNOWN)
 		count++;

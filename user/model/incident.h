@@ -196,6 +196,14 @@ struct incident {
 	char kmsg_difference[96];
 };
 
+/* Does the chain reach the root? Not where a record of it was lost, or there are too many levels:
+ * that no level is full is then not known. */
+static inline bool incident_chain_is_whole(const struct incident *incident)
+{
+	return incident->level_count &&
+	       incident->levels[incident->level_count - 1].flags & EV_LEVEL_ROOT;
+}
+
 #define REPEAT_WINDOW_NS (600ULL * 1000000000ULL)
 
 #endif /* OOMSNOOP_MODEL_INCIDENT_H */
