@@ -1,6 +1,42 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* aftermath.bpf.c: what came after: exits, memory that came back, the reaper. */
-#include "common.bpf.h"
+#include "recorder.bpf.h"
+
+static __always_inline u64 exit_io(struct task_struct *task)
+{
+	if (!task_has_io())
+		return EV_UNKNOWN;
+	return BPF_CORE_READ(task, signal, ioac.rchar) + BPF_CORE_READ(task, signal, ioac.wchar) +
+	       BPF_CORE_READ(task, ioac.rchar) + BPF_CORE_READ(task, ioac.wchar);
+}
+
+/* What the recorder counted for it, and its peak: signal->maxrss was brought up to date before. */
+static __always_inline void exit_counts(struct ev_exit *e, struct task_struct *task)
+{
+	struct process_count *count = NULL;
+	u32 tgid = e->tgid;
+
+	if (copies_counted) {
+		fault_batch_flush(0);
+		fault_batch_flush(1);
+	}
+	if (copies_counted || charges_counted)
+		count = bpf_map_lookup_elem(&process_counts, &tgid);
+	if (count && count->start_ns != e->start_ns)
+		count = NULL;
+	e->copied_pages = !copies_counted ? EV_UNKNOWN : count ? count->copied_pages : 0;
+	e->charged_pages = !charges_counted ? EV_UNKNOWN : count ? count->charged_pages : 0;
+	if (count)
+		bpf_map_delete_elem(&process_counts, &tgid);
+	/* Its other threads have left theirs with the signal structure. */
+	e->faults = BPF_CORE_READ(task, signal, min_flt) + BPF_CORE_READ(task, signal, maj_flt) +
+		    BPF_CORE_READ(task, min_flt) + BPF_CORE_READ(task, maj_flt);
+	e->io_bytes = exit_io(task);
+	e->ppid = BPF_CORE_READ(task, real_parent, tgid);
+	e->cgroup_id = memcg_id(css_of_task(task));
+	e->peak_pages = BPF_CORE_READ(task, signal, maxrss);
+	BPF_CORE_READ_STR_INTO(&e->comm, task, group_leader, comm);
+}
 
 /*
  * The last thread of a process. signal->live falls before this tracepoint on every kernel, so the
@@ -30,7 +66,7 @@ int BPF_PROG(exit_tp, struct task_struct *task)
 	e->oom_victim = BPF_CORE_READ(task, signal, oom_mm) != NULL;
 	e->start_ns = BPF_CORE_READ(task, group_leader, start_boottime);
 	e->exit_code = BPF_CORE_READ(task, exit_code);
-	e->pad = 0;
+	exit_counts(e, task);
 	bpf_ringbuf_submit(e, wake_flag(number != NULL));
 	if (number)
 		bpf_map_delete_elem(&killed_tgids, &tgid);

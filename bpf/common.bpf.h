@@ -240,6 +240,8 @@ static __always_inline void task_fill(struct ev_task *e, struct task_struct *tas
 	BPF_CORE_READ_STR_INTO(&e->comm, task, comm);
 	if (BPF_CORE_READ(task, flags) & PF_KTHREAD)
 		e->flags |= EV_TASK_KTHREAD;
+	if (BPF_CORE_READ(leader, flags) & PF_FORKNOEXEC)
+		e->flags |= EV_TASK_FORKED;
 	if (BPF_CORE_READ(signal, oom_mm))
 		e->flags |= EV_TASK_OOM_VICTIM;
 	if (BPF_CORE_READ(signal, flags) & SIGNAL_GROUP_EXIT)

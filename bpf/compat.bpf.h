@@ -15,6 +15,7 @@
 
 #include "event.h"
 
+#define PF_FORKNOEXEC 0x00000040 /* include/linux/sched.h */
 #define PF_KTHREAD 0x00200000 /* include/linux/sched.h, since 2.6.27 */
 #define SIGNAL_GROUP_EXIT 0x00000004 /* include/linux/sched/signal.h */
 #define MMF_OOM_SKIP_BIT 21 /* include/linux/mm_types.h, since 4.9 */
@@ -26,11 +27,11 @@
  */
 struct mm_rss_stat___atomic {
 	atomic_long_t count[EV_RSS_COUNTERS];
-};
+} __attribute__((preserve_access_index));
 
 struct mm_struct___atomic {
 	struct mm_rss_stat___atomic rss_stat;
-};
+} __attribute__((preserve_access_index));
 
 #define rss_is_percpu() (!bpf_core_field_exists(((struct mm_struct___atomic *)0)->rss_stat.count))
 
@@ -88,9 +89,8 @@ static __always_inline bool mm_oom_skip(const struct mm_struct *mm)
 
 /* The memory controller's number moves with the configuration; so do the events' (OOM_GROUP_KILL
  * came after 5.10). */
-static __always_inline struct cgroup_subsys_state *css_of_task(const struct task_struct *task)
+static __always_inline struct cgroup_subsys_state *css_of_set(const struct css_set *set)
 {
-	struct css_set *set = BPF_CORE_READ(task, cgroups);
 	struct cgroup_subsys_state *css = NULL;
 
 	if (!set || !bpf_core_enum_value_exists(enum cgroup_subsys_id, memory_cgrp_id))
@@ -99,6 +99,11 @@ static __always_inline struct cgroup_subsys_state *css_of_task(const struct task
 		(const void *)set + bpf_core_field_offset(struct css_set, subsys) +
 			bpf_core_enum_value(enum cgroup_subsys_id, memory_cgrp_id) * sizeof(css));
 	return css;
+}
+
+static __always_inline struct cgroup_subsys_state *css_of_task(const struct task_struct *task)
+{
+	return css_of_set(BPF_CORE_READ(task, cgroups));
 }
 
 static __always_inline struct mem_cgroup *memcg_of_css(struct cgroup_subsys_state *css)
@@ -175,6 +180,9 @@ static __always_inline u32 pid_nr_innermost(const struct pid *pid)
 			bpf_core_field_offset(struct upid, nr));
 	return nr;
 }
+
+/* Bytes that went through read and write calls: only with CONFIG_TASK_XACCT. */
+#define task_has_io() bpf_core_field_exists(((struct task_struct *)0)->ioac.rchar)
 
 /* Memory nodes: only with CONFIG_NUMA. Sets of nodes are told by their first 64. */
 struct mempolicy___v {

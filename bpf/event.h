@@ -48,6 +48,8 @@ enum ev_kind {
 	EV_FORK = 8, /* a process (not a thread) was forked */
 	EV_EXEC = 9, /* a process executed a program */
 	EV_CGROUP = 10, /* a cgroup of the memory hierarchy was made or removed */
+	EV_SAMPLE = 11, /* the recorder: one process's counters at one moment */
+	EV_USAGE = 12, /* the recorder: one memory cgroup's counters at one moment */
 };
 
 struct ev_hdr {
@@ -91,6 +93,7 @@ enum ev_task_flag {
 		1 << 9, /* one atomic counter; each thread may hold back up to 64 pages (< 6.2) */
 	EV_TASK_RSS_EXACT = 1 << 10, /* rss_exact was summed over all CPUs */
 	EV_TASK_PARTIAL = 1 << 11, /* only pid and time are known (tracepoint with a bare pid) */
+	EV_TASK_FORKED = 1 << 12, /* PF_FORKNOEXEC: still runs what it was forked with */
 };
 
 struct ev_task {
@@ -225,7 +228,16 @@ struct ev_exit {
 	__u32 oom_victim; /* signal->oom_mm was set */
 	__u64 start_ns;
 	__u32 exit_code; /* as in wait(2) */
-	__u32 pad;
+	__u32 ppid;
+	__u64 cgroup_id;
+	__u64 peak_pages; /* signal->maxrss: the most it ever had resident, any thread's end
+			     included */
+	/* of the recorder's table, as in ev_sample; EV_UNKNOWN: nothing was counted for it */
+	__u64 copied_pages;
+	__u64 charged_pages;
+	__u64 faults; /* of all its threads, as in ev_sample */
+	__u64 io_bytes;
+	char comm[EV_COMM_LEN];
 };
 
 struct ev_mm_freed {
@@ -254,6 +266,9 @@ struct ev_fork {
 	__u32 parent_tgid;
 	__u64 start_ns;
 	__u64 parent_start_ns;
+	__u64 rss_pages; /* anon, file and shmem that it begins with, shared with its parent, at
+			    least 1; 0: it runs in its parent's address space (vfork) */
+	__u64 anon_pages; /* anon of it: files are mapped anew as they are touched */
 };
 
 struct ev_exec {
@@ -278,13 +293,71 @@ struct ev_cgroup {
 	char path[EV_PATH_LEN];
 };
 
+enum ev_sample_why {
+	EV_SAMPLE_CENSUS = 1, /* a pass over all processes */
+	EV_SAMPLE_FAULTS =
+		2, /* its memory moved by more than the threshold: seen at a page fault */
+	EV_SAMPLE_CHARGES = 3, /* the same, seen at a charge to its cgroup */
+};
+
+/*
+ * One process. Counters are plain get_mm_counter() readings: where they are kept per CPU (6.2 and
+ * newer) each lags by at most batch × CPUs pages, batch = max(32, 2 × CPUs).
+ */
+struct ev_sample {
+	struct ev_hdr hdr;
+	__u32 tgid;
+	__u32 ppid; /* tgid of the real parent */
+	__u32 uid;
+	__s32 oom_score_adj;
+	__u32 flags; /* enum ev_task_flag */
+	__u32 why; /* enum ev_sample_why */
+	__u64 start_ns;
+	__u64 mm; /* 0: it has none any more */
+	__u64 cgroup_id;
+	__s64 rss_pages[EV_RSS_COUNTERS];
+	__u64 pgtables_bytes;
+	/* Of all its threads since it started, those that ended included; EV_UNKNOWN in a sample
+	 * that is none of a census, and where it has more threads than are walked. */
+	__u64 faults; /* minor and major page faults: task_struct.min_flt, maj_flt */
+	__u64 io_bytes; /* through read and write calls: task_io_accounting.rchar, wchar */
+	/* Of the recorder's table, since it first met this process; EV_UNKNOWN: nothing counts it.
+	 */
+	__u64 copied_pages; /* write faults on pages that were present: at most so many were copied
+			     */
+	__u64 charged_pages; /* charged to its own cgroup by its own threads, in the kernel's
+			      * batches
+			      */
+	char comm[EV_COMM_LEN];
+};
+
+/* One memory cgroup: include/linux/page_counter.h, mem_cgroup.memory_events. */
+struct ev_usage {
+	struct ev_hdr hdr;
+	__u64 id; /* kernfs id */
+	__u64 parent_id; /* 0: it is the root */
+	__u32 flags; /* enum ev_level_flag */
+	__u32 pad;
+	__u64 usage_pages;
+	__u64 max_pages;
+	__u64 high_pages;
+	__u64 swap_usage_pages; /* v2: swap; v1: memory+swap */
+	__u64 swap_max_pages;
+	__u64 failcnt;
+	__u64 events[EV_EVENT_COUNT]; /* of this cgroup and those below it */
+	__u64 charged_pages; /* by its own processes since the recorder met it, in batches;
+			      * EV_UNKNOWN
+			      */
+};
+
 /* Why a record never reached the ring; index into the kernel side's table of drops. */
 enum ev_drop {
 	EV_DROP_INCIDENT = 0, /* a record of an incident: the ring was full */
 	EV_DROP_CANDIDATE = 1, /* a candidate: the ring was full */
 	EV_DROP_PROCESS =
 		2, /* fork, exec, exit, cgroup: left out, to keep half of the ring for incidents */
-	EV_DROP_COUNT = 3,
+	EV_DROP_SAMPLE = 3, /* a sample between two passes; the next pass makes up for it */
+	EV_DROP_COUNT = 4,
 };
 
 /*

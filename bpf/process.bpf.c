@@ -6,6 +6,27 @@
  */
 #include "common.bpf.h"
 
+/* What a child begins with is its parent's, page for page, until one of them writes. */
+static __always_inline void fork_memory(
+	struct ev_fork *e, const struct task_struct *parent, const struct task_struct *child)
+{
+	struct mm_struct *mm = BPF_CORE_READ(child, mm);
+	s64 anon, others;
+
+	e->rss_pages = 0;
+	e->anon_pages = 0;
+	if (!mm || mm == BPF_CORE_READ(parent, mm))
+		return;
+	anon = rss_count(mm, EV_RSS_ANON);
+	others = rss_count(mm, EV_RSS_FILE) + rss_count(mm, EV_RSS_SHMEM);
+	if (anon > 0)
+		e->anon_pages = anon;
+	e->rss_pages = e->anon_pages + (others > 0 ? others : 0);
+	/* What little it has may all be with the CPUs still: the count is 0 then. */
+	if (!e->rss_pages)
+		e->rss_pages = 1;
+}
+
 SEC("?tp_btf/sched_process_fork")
 int BPF_PROG(fork_tp, struct task_struct *parent, struct task_struct *child)
 {
@@ -23,6 +44,7 @@ int BPF_PROG(fork_tp, struct task_struct *parent, struct task_struct *child)
 	e->parent_tgid = BPF_CORE_READ(parent, tgid);
 	e->start_ns = BPF_CORE_READ(child, start_boottime);
 	e->parent_start_ns = BPF_CORE_READ(parent, group_leader, start_boottime);
+	fork_memory(e, parent, child);
 	bpf_ringbuf_submit(e, wake_flag(false));
 	return 0;
 }

@@ -28,6 +28,8 @@ union sample {
 	struct ev_fork fork;
 	struct ev_exec exec;
 	struct ev_cgroup cgroup;
+	struct ev_sample sample;
+	struct ev_usage usage;
 	char bytes[2048];
 };
 
@@ -42,10 +44,12 @@ static const size_t sizes[] = {
 	[EV_FORK] = sizeof(struct ev_fork),
 	[EV_EXEC] = sizeof(struct ev_exec),
 	[EV_CGROUP] = sizeof(struct ev_cgroup),
+	[EV_SAMPLE] = sizeof(struct ev_sample),
+	[EV_USAGE] = sizeof(struct ev_usage),
 };
 
 #define FIRST EV_CONTEXT
-#define LAST EV_CGROUP
+#define LAST EV_USAGE
 
 static union sample sample_of(unsigned int kind)
 {
@@ -63,6 +67,8 @@ static union sample sample_of(unsigned int kind)
 		sample.level.role = EV_LEVEL_VICTIM;
 	if (kind == EV_REAP)
 		sample.reap.stage = EV_REAP_START;
+	if (kind == EV_SAMPLE)
+		sample.sample.why = EV_SAMPLE_CENSUS;
 	return sample;
 }
 
@@ -196,6 +202,9 @@ static struct ranged {
 	RANGE(EV_REAP, ev_reap, stage, EV_REAP_WAKE, EV_REAP_SKIP),
 	RANGE(EV_EXEC, ev_exec, cmdline_len, 0, EV_CMDLINE_LEN),
 	RANGE(EV_CGROUP, ev_cgroup, removed, 0, 1),
+	RANGE(EV_SAMPLE, ev_sample, why, EV_SAMPLE_CENSUS, EV_SAMPLE_CHARGES),
+	RANGE(EV_SAMPLE, ev_sample, oom_score_adj, -1000, 1000),
+	RANGE(EV_SAMPLE, ev_sample, rss_pages[1], -(1LL << 52), 1LL << 52),
 #undef RANGE
 };
 

@@ -39,15 +39,19 @@ static int read_source(void **state)
 	return 0;
 }
 
-/* SEC("?kind/target") and, on the next line, the program's name. */
+/* SEC("?kind/target") and, on the next line, the program's name. What a perf event counts is chosen
+ * when it is opened: the section names no target. */
 static bool source_has(const struct hook_program *program)
 {
 	char section[160];
 	const char *at = source;
 	size_t len = strlen(program->name);
 
-	snprintf(section, sizeof(section), "SEC(\"?%s/%s\")\nint ", hook_kind_name(program->kind),
-		program->target);
+	if (program->kind == HOOK_PERF)
+		snprintf(section, sizeof(section), "SEC(\"?perf_event\")\nint ");
+	else
+		snprintf(section, sizeof(section), "SEC(\"?%s/%s\")\nint ",
+			hook_kind_name(program->kind), program->target);
 	while ((at = strstr(at, section)) != NULL) {
 		const char *name = at += strlen(section);
 		const char *open = strchr(name, '(');
@@ -138,6 +142,26 @@ static void labels_tell_the_alternatives_of_a_purpose_apart(void **state)
 					assert_int_not_equal(
 						a->programs[0].shape, b->programs[0].shape);
 			}
+}
+
+/* What costs at every fault must not be on when nobody asked for it. */
+static void only_page_faults_are_hooked_on_demand(void **state)
+{
+	(void)state;
+	for (int i = 0; i < HOOK_COUNT; i++)
+		assert_int_equal(hook_table[i].on_demand, i == HOOK_FAULTS);
+}
+
+static void names_are_found_in_a_list(void **state)
+{
+	(void)state;
+	assert_true(hook_listed("kill,fentry", "kill"));
+	assert_true(hook_listed("kill,iter task", "iter task"));
+	assert_true(hook_listed("recorder", "recorder"));
+	assert_false(hook_listed("kill,fentry", "fen"));
+	assert_false(hook_listed("recorders", "recorder"));
+	assert_false(hook_listed("", "kill"));
+	assert_false(hook_listed(NULL, "kill"));
 }
 
 static void a_label_is_the_kind_and_the_target(void **state)
@@ -238,6 +262,8 @@ int main(void)
 		cmocka_unit_test(nothing_stands_behind_a_gap_in_the_table),
 		cmocka_unit_test(only_the_mark_is_required),
 		cmocka_unit_test(labels_tell_the_alternatives_of_a_purpose_apart),
+		cmocka_unit_test(only_page_faults_are_hooked_on_demand),
+		cmocka_unit_test(names_are_found_in_a_list),
 		cmocka_unit_test(a_label_is_the_kind_and_the_target),
 		cmocka_unit_test(no_program_serves_twice),
 		cmocka_unit_test(every_program_of_the_table_is_written_for_that_hook),

@@ -24,6 +24,8 @@ union record {
 	struct ev_fork fork;
 	struct ev_exec exec;
 	struct ev_cgroup cgroup;
+	struct ev_sample sample;
+	struct ev_usage usage;
 };
 
 static bool adj_valid(__s32 adj)
@@ -93,6 +95,14 @@ static bool cgroup_valid(const union record *record)
 	return record->cgroup.removed <= 1;
 }
 
+static bool sample_valid(const union record *record)
+{
+	const struct ev_sample *sample = &record->sample;
+
+	return sample->why >= EV_SAMPLE_CENSUS && sample->why <= EV_SAMPLE_CHARGES &&
+	       adj_valid(sample->oom_score_adj) && counters_valid(sample->rss_pages);
+}
+
 #define TEXT(type, field) offsetof(struct type, field), sizeof(((struct type *)0)->field)
 
 /* Indexed by enum ev_kind. No checker: every value of every field has a meaning. */
@@ -111,6 +121,8 @@ static const struct kind {
 	[EV_FORK] = {sizeof(struct ev_fork), NULL, 0, 0},
 	[EV_EXEC] = {sizeof(struct ev_exec), exec_valid, TEXT(ev_exec, cmdline)},
 	[EV_CGROUP] = {sizeof(struct ev_cgroup), cgroup_valid, TEXT(ev_cgroup, path)},
+	[EV_SAMPLE] = {sizeof(struct ev_sample), sample_valid, 0, 0},
+	[EV_USAGE] = {sizeof(struct ev_usage), NULL, 0, 0},
 };
 
 static const struct kind *kind_of(unsigned int number)

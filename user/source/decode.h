@@ -24,6 +24,8 @@ struct fact {
 		struct ev_fork fork;
 		struct ev_exec exec;
 		struct ev_cgroup cgroup;
+		struct ev_sample sample;
+		struct ev_usage usage;
 	};
 	/*
 	 * The record's long string with an end, and its length: a level's name, a cgroup's path, a

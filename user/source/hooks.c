@@ -131,6 +131,35 @@ const struct hook hook_table[HOOK_COUNT] = {
 			.lost = "no candidates where the kernel's scan cannot be watched, and no exact per-CPU sums",
 			.alternatives = {ONE("census_iter", HOOK_ITER, "task")},
 		},
+	[HOOK_RECORDER] =
+		{
+			.name = "recorder",
+			.lost = "the passes of the flight recorder read /proc, which is slow: copies are not told apart there",
+			.alternatives = {ONE("recorder_iter", HOOK_ITER, "task")},
+		},
+	[HOOK_CHARGE] =
+		{
+			.name = "charge",
+			.lost = "who charged page cache, tmpfs or kernel memory is told by reads and writes only, and growth between two passes is not seen",
+			.alternatives =
+				{
+					ONE("charge_fexit", HOOK_FEXIT, "page_counter_try_charge"),
+					ONE("charge_kprobe", HOOK_KPROBE,
+						"page_counter_try_charge"),
+				},
+		},
+	[HOOK_FAULTS] =
+		{
+			.name = "faults",
+			.on_demand = true,
+			.lost = "copy-on-write is estimated from the kernel's count of faults and each cgroup's usage: an upper bound",
+			.alternatives =
+				{
+					{{TP("fault_user_tp", "page_fault_user"),
+						TP("fault_kernel_tp", "page_fault_kernel")}},
+					ONE("fault_perf", HOOK_PERF, "page-faults"),
+				},
+		},
 };
 
 void hooks_init(struct hooks *hooks)
@@ -145,6 +174,16 @@ bool hook_served(const struct hooks *hooks, enum hook_purpose purpose)
 	return hooks->states[purpose].serving >= 0;
 }
 
+bool hook_listed(const char *list, const char *name)
+{
+	size_t len = strlen(name);
+
+	for (const char *at = list; at && *at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL)
+		if (!strncmp(at, name, len) && (at[len] == ',' || at[len] == '\0'))
+			return true;
+	return false;
+}
+
 const char *hook_kind_name(enum hook_kind kind)
 {
 	static const char *const names[] = {
@@ -155,6 +194,7 @@ const char *hook_kind_name(enum hook_kind kind)
 		[HOOK_KPROBE] = "kprobe",
 		[HOOK_KRETPROBE] = "kretprobe",
 		[HOOK_ITER] = "iter",
+		[HOOK_PERF] = "perf",
 	};
 
 	return names[kind];

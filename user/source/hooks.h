@@ -25,6 +25,9 @@ enum hook_purpose {
 	HOOK_EXEC,
 	HOOK_CGROUP,
 	HOOK_CENSUS,
+	HOOK_RECORDER,
+	HOOK_CHARGE,
+	HOOK_FAULTS,
 	HOOK_COUNT
 };
 
@@ -36,6 +39,7 @@ enum hook_kind {
 	HOOK_KPROBE,
 	HOOK_KRETPROBE,
 	HOOK_ITER,
+	HOOK_PERF, /* software event of the perf subsystem */
 };
 
 /* What a tracepoint's arguments must look like, where they changed between kernels. */
@@ -62,6 +66,7 @@ struct hook_alternative {
 struct hook {
 	const char *name;
 	bool required;
+	bool on_demand; /* attached only while it is wanted */
 	const char *lost; /* one sentence: what a record lacks without it */
 	struct hook_alternative alternatives[HOOK_ALTERNATIVES]; /* best first */
 };
@@ -80,6 +85,9 @@ struct hooks {
 
 void hooks_init(struct hooks *hooks);
 bool hook_served(const struct hooks *hooks, enum hook_purpose purpose);
+
+/* Is a name one of a list of them, as `--without` takes it: "kill,fentry,iter task"? */
+bool hook_listed(const char *list, const char *name);
 
 /* "fentry oom_kill_process"; NULL where the alternative has no programs. */
 const char *hook_label(const struct hook_alternative *alternative, char *ret, size_t size);

@@ -14,6 +14,7 @@
 #include "source/ring.h"
 
 #define DEFAULT_RING (4U << 20)
+#define DEFAULT_FAULT_PERIOD 64
 #define LOAD_TRIES 16 /* each rules out one alternative */
 
 /* --- what libbpf says: kept, so that a failure can be told without noise on success --- */
@@ -50,14 +51,20 @@ static int log_print(enum libbpf_print_level level, const char *format, va_list 
 
 	if (level == LIBBPF_DEBUG)
 		return 0;
+	if (libbpf_log.verbose) {
+		/* Whole: what the verifier says at the end of a long log is what matters. */
+		va_list whole;
+
+		va_copy(whole, args);
+		vfprintf(stderr, format, whole);
+		va_end(whole);
+	}
 	vsnprintf(line, sizeof(line), format, args);
 	/* libbpf tells which program a kernel refused only here. */
 	at = strstr(line, "': failed to load: ");
 	if (at && sscanf(line, "libbpf: prog '%63[^']'", libbpf_log.failed_program) != 1)
 		libbpf_log.failed_program[0] = '\0';
 	log_keep(line);
-	if (libbpf_log.verbose)
-		fputs(line, stderr);
 	return 0;
 }
 
@@ -73,26 +80,29 @@ void tracer_verbose(bool on)
 
 /* --- planning --- */
 
-static bool listed(const char *list, const char *name)
+/* What only serves the recorder is of no use without it. */
+static bool is_unwanted(const struct tracer_options *options, int purpose)
 {
-	size_t len = strlen(name);
-
-	for (const char *at = list; at && *at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL)
-		if (!strncmp(at, name, len) && (at[len] == ',' || at[len] == '\0'))
-			return true;
-	return false;
+	if (hook_listed(options->without, hook_table[purpose].name))
+		return true;
+	if (purpose == HOOK_FAULTS && options->no_faults)
+		return true;
+	return (purpose == HOOK_CHARGE || purpose == HOOK_FAULTS) &&
+	       hook_listed(options->without, hook_table[HOOK_RECORDER].name);
 }
 
-static void rule_out_unwanted(struct hooks *hooks, const char *without)
+static void rule_out_unwanted(struct hooks *hooks, const struct tracer_options *options)
 {
+	const char *without = options->without;
+
 	for (int i = 0; i < HOOK_COUNT; i++)
 		for (size_t j = 0; j < hook_alternatives(&hook_table[i]); j++) {
 			const struct hook_alternative *alternative = &hook_table[i].alternatives[j];
 			char label[96];
 
 			hook_label(alternative, label, sizeof(label));
-			if (listed(without, hook_table[i].name) || listed(without, label) ||
-				listed(without, hook_kind_name(alternative->programs[0].kind)))
+			if (is_unwanted(options, i) || hook_listed(without, label) ||
+				hook_listed(without, hook_kind_name(alternative->programs[0].kind)))
 				snprintf(hooks->states[i].why[j], sizeof(hooks->states[i].why[j]),
 					"left out on request");
 		}
@@ -125,11 +135,24 @@ static int purpose_of_program(const struct hooks *hooks, const char *name)
 
 /* --- loading --- */
 
+/* Only the tracepoints tell writes on present pages from other faults. */
+static bool tells_copies(const struct hooks *hooks)
+{
+	int serving = hooks->states[HOOK_FAULTS].serving;
+
+	return serving >= 0 &&
+	       hook_table[HOOK_FAULTS].alternatives[serving].programs[0].kind == HOOK_TP_BTF;
+}
+
 static void rodata_fill(struct oomsnoop *skel, const struct tracer_options *options,
 	const struct hooks *hooks, uint32_t ring)
 {
 	skel->rodata->scope_hooked = hook_served(hooks, HOOK_SCOPE);
 	skel->rodata->cpu_count = options->host->cpus;
+	skel->rodata->copies_counted = tells_copies(hooks);
+	skel->rodata->charges_counted = hook_served(hooks, HOOK_CHARGE);
+	skel->rodata->fault_period =
+		options->fault_period ? options->fault_period : DEFAULT_FAULT_PERIOD;
 	skel->rodata->ring_busy_bytes = ring / 2;
 	skel->rodata->ring_wake_bytes = ring / 8;
 	skel->rodata->ring_candidate_bytes = ring / 4 * 3;
@@ -217,8 +240,10 @@ static int attach_alternative(
 			return error;
 		}
 		tracer->links[tracer->link_count++] = link;
-		if (alternative->programs[k].kind == HOOK_ITER)
+		if (alternative == &hook_table[HOOK_CENSUS].alternatives[0])
 			tracer->census_link = link;
+		if (alternative == &hook_table[HOOK_RECORDER].alternatives[0])
+			tracer->recorder_link = link;
 	}
 	return 0;
 }
@@ -228,6 +253,7 @@ static void links_destroy(struct tracer *tracer)
 	while (tracer->link_count)
 		bpf_link__destroy(tracer->links[--tracer->link_count]);
 	tracer->census_link = NULL;
+	tracer->recorder_link = NULL;
 }
 
 /* Attaches the table. >0: something was refused and has another alternative, so the plan must be
@@ -240,7 +266,7 @@ static int attach_all(struct tracer *tracer, struct hooks *hooks)
 		struct hook_state *state = &hooks->states[i];
 		int serving = state->serving, error;
 
-		if (serving < 0)
+		if (serving < 0 || hook_table[i].on_demand)
 			continue;
 		error = attach_alternative(
 			tracer->skel, tracer, &hook_table[i].alternatives[serving]);
@@ -272,6 +298,18 @@ static int load_and_attach(struct probe *probe, const struct tracer_options *opt
 	return -EOPNOTSUPP;
 }
 
+/* Room for all links that arming makes, so that it needs none later. */
+static int arm_open(
+	struct tracer *tracer, const struct tracer_options *options, const struct hooks *hooks)
+{
+	tracer->faults_serving = hooks->states[HOOK_FAULTS].serving;
+	tracer->fault_period = options->fault_period ? options->fault_period : DEFAULT_FAULT_PERIOD;
+	tracer->arm_capacity =
+		options->host->cpus > HOOK_PROGRAMS ? options->host->cpus : HOOK_PROGRAMS;
+	tracer->arm_links = calloc(tracer->arm_capacity, sizeof(*tracer->arm_links));
+	return tracer->arm_links ? 0 : -ENOMEM;
+}
+
 int tracer_open(const struct tracer_options *options, struct hooks *hooks, struct tracer **ret)
 {
 	struct tracer *tracer = calloc(1, sizeof(*tracer));
@@ -282,13 +320,15 @@ int tracer_open(const struct tracer_options *options, struct hooks *hooks, struc
 		return -ENOMEM;
 	libbpf_set_print(log_print);
 	hooks_init(hooks);
-	rule_out_unwanted(hooks, options->without);
+	rule_out_unwanted(hooks, options);
 	error = probe_open(&probe);
 	if (!error)
 		error = load_and_attach(probe, options, hooks, tracer);
 	probe_close(probe);
 	if (!error)
 		error = ring_open(tracer);
+	if (!error)
+		error = arm_open(tracer, options, hooks);
 	if (error) {
 		tracer_close(tracer);
 		return error;
@@ -304,6 +344,9 @@ void tracer_close(struct tracer *tracer)
 	if (!tracer)
 		return;
 	ring_close(tracer);
+	while (tracer->arm_count)
+		bpf_link__destroy(tracer->arm_links[--tracer->arm_count]);
+	free(tracer->arm_links);
 	links_destroy(tracer);
 	oomsnoop__destroy(tracer->skel);
 	free(tracer);

@@ -22,6 +22,8 @@ struct tracer_options {
 	const struct host_facts *host;
 	uint32_t ring_bytes; /* a power of two and a multiple of the page size; 0: the default, 4
 				MiB */
+	bool no_faults; /* page faults are never to be counted */
+	uint32_t fault_period; /* one sample in so many page faults; 0: the default, 64 */
 	const char *without; /* hooks to leave out, "kill,scope,…", for tests and for odd kernels;
 				NULL */
 };
@@ -44,6 +46,24 @@ int tracer_drain(struct tracer *tracer, void (*fn)(const struct fact *fact, void
  * (-ENOENT: no census). */
 int tracer_census(struct tracer *tracer, uint64_t domain, bool exact,
 	void (*fn)(const struct fact *fact, void *arg), void *arg);
+
+/*
+ * The recorder's pass: an EV_SAMPLE for every process and an EV_USAGE for every memory cgroup that
+ * has one in it or below, in one read, all with the time now_ns. Returns how many records, or
+ * -errno
+ * (-ENOENT: the kernel has no task iterator).
+ */
+int tracer_pass(struct tracer *tracer, uint64_t now_ns,
+	void (*fn)(const struct fact *fact, void *arg), void *arg);
+
+/* Between two passes a process is told of once it has moved by so many pages. */
+void tracer_threshold(struct tracer *tracer, uint64_t pages);
+
+/*
+ * Counts page faults from now on, or no longer. 0 or -errno (-ENOENT: no hook serves; -EACCES,
+ * -EPERM: not permitted). Needs CAP_BPF and CAP_PERFMON at the time it is called.
+ */
+int tracer_arm(struct tracer *tracer, bool on);
 
 struct tracer_losses {
 	uint64_t dropped[EV_DROP_COUNT]; /* by the kernel side: the ring was full */

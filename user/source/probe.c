@@ -154,6 +154,26 @@ static int probe_kprobe(const struct hook_program *program, char *why, size_t si
 	return 0;
 }
 
+static int probe_perf(char *why, size_t size)
+{
+	struct perf_event_attr attr = {
+		.size = sizeof(attr),
+		.type = PERF_TYPE_SOFTWARE,
+		.config = PERF_COUNT_SW_PAGE_FAULTS,
+		.sample_period = 1000,
+		.disabled = 1,
+	};
+	int fd = syscall(SYS_perf_event_open, &attr, -1, 0, -1, PERF_FLAG_FD_CLOEXEC);
+
+	if (fd < 0) {
+		fd = -errno;
+		snprintf(why, size, "the perf event of page faults is refused (%s)", strerror(-fd));
+		return fd;
+	}
+	close(fd);
+	return 0;
+}
+
 int probe_program(struct probe *probe, const struct hook_program *program, char *why, size_t size)
 {
 	switch (program->kind) {
@@ -165,6 +185,8 @@ int probe_program(struct probe *probe, const struct hook_program *program, char 
 	case HOOK_KPROBE:
 	case HOOK_KRETPROBE:
 		return probe_kprobe(program, why, size);
+	case HOOK_PERF:
+		return probe_perf(why, size);
 	case HOOK_ITER: /* known only by loading it; the loader goes on without */
 	case HOOK_NONE:
 		break;

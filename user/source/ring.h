@@ -25,6 +25,12 @@ struct tracer {
 	struct bpf_link *links[TRACER_LINKS];
 	size_t link_count;
 	struct bpf_link *census_link; /* one of the links; NULL: no census */
+	struct bpf_link *recorder_link; /* the same of the recorder's pass */
+	/* the hook on page faults while it is armed: one link a program, or one a CPU */
+	struct bpf_link **arm_links;
+	uint32_t arm_count, arm_capacity;
+	int faults_serving; /* index of the alternative; -1: none */
+	uint32_t fault_period;
 	struct delivery ring_delivery;
 	struct delivery
 		census_delivery; /* a census may be taken while a record of the ring is in hand */
