@@ -23,6 +23,7 @@
 #include "facts/cgroupfs.h"
 #include "facts/host.h"
 #include "model/cgroup.h"
+#include "model/picture.h"
 #include "model/process.h"
 #include "source/decode.h"
 #include "source/kmsg.h"
@@ -190,6 +191,9 @@ struct incident {
 	bool has_events_before;
 	uint32_t earlier_kills; /* incidents with a victim in the same limit cgroup within
 				   REPEAT_WINDOW_NS */
+
+	/* the minutes before, as the recorder saw them when the first record arrived */
+	struct growth_picture growth;
 
 	enum kmsg_state kmsg;
 	struct kmsg_kill kmsg_line; /* with AGREES or DIFFERS */
