@@ -14,6 +14,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "growth_fixture.h"
+#include "judge/trend.h"
 #include "sink/sink.h"
 #include "sink/view.h"
 
@@ -416,6 +418,29 @@ static inline void fix_ancestor(void)
 	fix_incident.host.swap_total_bytes = 4 * GIB;
 	fix_incident.host.swap_free_bytes = 4 * GIB;
 	fix_judgement.verdicts[0].id = "ancestor-limit";
+}
+
+/* The minutes before, and what the judge makes of their numbers. Not of the verdicts: those are
+ * fix_verdict()'s. */
+static inline void fix_trend(void)
+{
+	trend_of(&fix_incident.growth, &fix_judgement.trend);
+	growth_share_of(&fix_incident.growth, &fix_judgement.trend, &fix_judgement.share);
+}
+
+static inline void fix_history(void (*situation)(struct growth_picture *))
+{
+	situation(&fix_incident.growth);
+	fix_trend();
+}
+
+static inline void fix_recorder(void)
+{
+	fix_context.recorder_interval_ns = 1000000000;
+	fix_context.recorder_window_ns = 60000000000;
+	fix_context.recorder_history_ns = 600000000000;
+	fix_context.recorder_source = "iterator";
+	fix_context.recorder_faults = "auto";
 }
 
 /* Names as their owners may choose them. */

@@ -1,28 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
-#include <errno.h>
-#include <jansson.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/buf.h"
-#include "sink/json.h"
-#include "sink/sink.h"
-#include "sink_fixture.h"
-
-static char data[SINK_JSON_MAX];
-static struct buf out;
+#include "json_fixture.h"
 
 /* --- the emitter --- */
-
-static void empty(void)
-{
-	buf_init(&out, data, sizeof(data));
-}
 
 static void commas_follow_from_what_stands_before(void **state)
 {
@@ -83,6 +62,22 @@ static void milliseconds_keep_the_microseconds(void **state)
 	assert_string_equal(data, "[0.000,182.034,0.000]");
 }
 
+static void decimals_are_exact(void **state)
+{
+	(void)state;
+	empty();
+	json_begin(&out, NULL, '[');
+	json_add_decimal(&out, NULL, 905, 1);
+	json_add_decimal(&out, NULL, 0, 3);
+	json_add_decimal(&out, NULL, -42500001, 3);
+	json_add_decimal(&out, NULL, -7, 3);
+	json_add_decimal(&out, NULL, 1000, 3);
+	json_add_decimal(&out, NULL, INT64_MIN, 1); /* beyond a double */
+	json_add_decimal(&out, NULL, INT64_MIN, 6);
+	json_end(&out, ']');
+	assert_string_equal(data, "[90.5,0.000,-42500.001,-0.007,1.000,-9223372036854.775808]");
+}
+
 static void a_second_line_begins_without_a_comma(void **state)
 {
 	(void)state;
@@ -94,82 +89,6 @@ static void a_second_line_begins_without_a_comma(void **state)
 }
 
 /* --- the record --- */
-
-static json_t *record;
-
-/* One line, one object, no name twice, no byte below 0x20 but the newline at its end. */
-static json_t *parse_line(void)
-{
-	json_error_t error;
-
-	assert_true(out.len > 0 && data[out.len - 1] == '\n');
-	for (size_t i = 0; i + 1 < out.len; i++)
-		assert_true((unsigned char)data[i] >= 0x20 && data[i] != 0x7f);
-	json_decref(record);
-	record = json_loadb(data, out.len, JSON_REJECT_DUPLICATES, &error);
-	if (record == NULL)
-		fail_msg("%s at %d: %.80s", error.text, error.position, data + error.position);
-	return record;
-}
-
-static json_t *emit(void)
-{
-	empty();
-	assert_int_equal(json_incident(&out, &fix_context, &fix_incident, &fix_judgement), 0);
-	return parse_line();
-}
-
-static json_t *at(const char *name)
-{
-	return json_object_get(record, name);
-}
-
-static void assert_number(const char *name, int64_t want)
-{
-	json_t *value = at(name);
-
-	if (!json_is_integer(value) || json_integer_value(value) != want)
-		fail_msg("%s is not %lld", name, (long long)want);
-}
-
-static void assert_text(const char *name, const char *want)
-{
-	const char *value = json_string_value(at(name));
-
-	if (value == NULL || strcmp(value, want) != 0)
-		fail_msg("%s is '%s', not '%s'", name, value ? value : "(absent)", want);
-}
-
-static void assert_absent(const char *name)
-{
-	if (at(name) != NULL)
-		fail_msg("%s is there", name);
-}
-
-static void assert_begins(const char *want)
-{
-	size_t len = strlen(want);
-
-	assert_true(out.len >= len);
-	assert_memory_equal(data, want, len);
-}
-
-/* Unknown is not zero, and nothing is both told and missing. */
-static void assert_honest(void)
-{
-	json_t *entry;
-	size_t i;
-
-	json_array_foreach(at("missing"), i, entry)
-	{
-		const char *field = json_string_value(json_object_get(entry, "field"));
-
-		assert_non_null(field);
-		assert_non_null(json_string_value(json_object_get(entry, "why")));
-		assert_absent(field);
-	}
-	assert_null(strstr(data, "null"));
-}
 
 static void every_record_is_one_strict_line(void **state)
 {
@@ -615,10 +534,24 @@ static void a_line_is_whole_or_absent(void **state)
 	}
 }
 
-static void fill(char *text, size_t size)
+static void fill_history(struct growth_picture *picture)
 {
-	memset(text, '\x01', size - 1);
-	text[size - 1] = '\0';
+	pic_workers(picture);
+	fill(picture->cgroups[0].path, PICTURE_PATH);
+	fill(picture->processes[0].comm, EV_COMM_LEN + 1);
+	fill(picture->families[0].comm, EV_COMM_LEN + 1);
+	for (unsigned int i = 1; i < PICTURE_CGROUPS; i++)
+		picture->cgroups[i] = picture->cgroups[0];
+	for (unsigned int i = 1; i < PICTURE_PROCESSES; i++)
+		picture->processes[i] = picture->processes[0];
+	for (unsigned int i = 1; i < PICTURE_FAMILIES; i++)
+		picture->families[i] = picture->families[0];
+	for (unsigned int i = 1; i < PICTURE_ARMED; i++)
+		picture->armed[i] = picture->armed[0];
+	picture->cgroup_count = PICTURE_CGROUPS;
+	picture->process_count = PICTURE_PROCESSES;
+	picture->family_count = PICTURE_FAMILIES;
+	picture->armed_count = PICTURE_ARMED;
 }
 
 /* Every table full, every byte of every name an escape: it must fit what sink.h promises. */
@@ -655,6 +588,9 @@ static void the_largest_record_fits(void **state)
 			fill(verdict->evidence[j], VERDICT_TEXT);
 	}
 	fix_judgement.verdict_count = VERDICTS_MAX;
+	for (unsigned int i = fix_judgement.missing_count; i < MISSING_MAX; i++)
+		fix_missing("reaped", "a reason that is about as long as the longest there is");
+	fill_history(&fix_incident.growth);
 	fill(fix_incident.victim_cmdline, INCIDENT_CMDLINE);
 	fill(fix_incident.victim_exe, INCIDENT_CMDLINE);
 	fill(fix_incident.victim_cgroup, INCIDENT_PATH);
@@ -662,6 +598,7 @@ static void the_largest_record_fits(void **state)
 	fill(fix_incident.trigger_cmdline, INCIDENT_CMDLINE);
 	emit();
 	assert_int_equal(json_array_size(at("victims")), INCIDENT_VICTIMS);
+	assert_int_equal(json_array_size(at("growth_processes")), PICTURE_PROCESSES);
 	assert_true(out.len < SINK_JSON_MAX / 4 * 3);
 }
 
@@ -701,20 +638,13 @@ static void a_run_begins_and_ends_with_its_lines(void **state)
 	assert_number("kernel_log_lost", 8);
 }
 
-static int forget(void **state)
-{
-	(void)state;
-	json_decref(record);
-	record = NULL;
-	return 0;
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(commas_follow_from_what_stands_before),
 		cmocka_unit_test(what_is_not_known_is_left_out),
 		cmocka_unit_test(milliseconds_keep_the_microseconds),
+		cmocka_unit_test(decimals_are_exact),
 		cmocka_unit_test(a_second_line_begins_without_a_comma),
 		cmocka_unit_test(every_record_is_one_strict_line),
 		cmocka_unit_test(the_first_keys_are_fixed),

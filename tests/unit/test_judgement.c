@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "fixture_incident.h"
+#include "growth_fixture.h"
 
 /* --- which of the two sums the kernel took --- */
 
@@ -365,10 +366,66 @@ static void with_all_hooks_little_is_missing(void **state)
 	host_16_gib(incident);
 	stat_set(incident, 30 * MIB);
 	incident->kmsg = KMSG_NOT_SEEN;
+	pic_workers(&incident->growth);
+	world->coverage.recorder = world->coverage.charge_hook = true;
 	judgement = judge(world, incident);
 	for (unsigned int i = 0; i < judgement->missing_count; i++)
 		print_message("missing: %s\n", judgement->missing[i].field);
 	assert_int_equal(judgement->missing_count, 0);
+	world_free(world);
+}
+
+static void what_was_not_recorded_is_named(void **state)
+{
+	static const char *const all[] = {"window_ms", "growth", "growth_cgroups",
+		"growth_processes", "families", "fault_counting"};
+	struct world *world = world_new();
+	struct incident *incident;
+
+	(void)state;
+	incident = gone(world);
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+		assert_string_equal(
+			missing_why(judge(world, incident), all[i]), "no history was kept");
+	world->coverage.recorder = true;
+	assert_string_equal(missing_why(judge(world, incident), "growth_processes"),
+		"no pass of the recorder came before this kill");
+	pic_workers(&incident->growth);
+	assert_int_equal(judge(world, incident)->trend.kind, TREND_STEADY);
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+		assert_null(missing_why(judge(world, incident), all[i]));
+	incident->growth.point_count = 2;
+	assert_non_null(missing_why(judge(world, incident), "growth.kind"));
+	assert_null(missing_why(judge(world, incident), "growth.delta_bytes"));
+	incident->growth.domain_known = false;
+	assert_string_equal(missing_why(judge(world, incident), "growth.delta_bytes"),
+		"the usage was not recorded before this kill");
+	world_free(world);
+}
+
+static void what_was_not_counted_is_named(void **state)
+{
+	struct world *world = world_new();
+	struct incident *incident;
+
+	(void)state;
+	incident = gone(world);
+	pic_leak(&incident->growth);
+	world->coverage.recorder = world->coverage.faults_hook = true;
+	assert_string_equal(missing_why(judge(world, incident), "growth_cgroups.charged_bytes"),
+		"charges could not be hooked here");
+	assert_string_equal(missing_why(judge(world, incident), "fault_counting"),
+		"page faults were not counted before this kill");
+	world->coverage.charge_hook = true;
+	world->coverage.faults_hook = false;
+	assert_null(missing_why(judge(world, incident), "growth_cgroups.charged_bytes"));
+	assert_string_equal(missing_why(judge(world, incident), "fault_counting"),
+		"page faults cannot be counted here");
+	world->coverage.faults_why = "--faults=never";
+	assert_string_equal(
+		missing_why(judge(world, incident), "fault_counting"), "--faults=never");
+	incident->growth.armed_count = 1;
+	assert_null(missing_why(judge(world, incident), "fault_counting"));
 	world_free(world);
 }
 
@@ -622,6 +679,8 @@ int main(void)
 		cmocka_unit_test(an_exit_stamped_before_the_mark_took_no_time),
 		cmocka_unit_test(unexplained_is_what_no_part_names),
 		cmocka_unit_test(with_all_hooks_little_is_missing),
+		cmocka_unit_test(what_was_not_recorded_is_named),
+		cmocka_unit_test(what_was_not_counted_is_named),
 		cmocka_unit_test(each_gap_is_named_with_its_reason),
 		cmocka_unit_test(neither_scan_nor_census_leaves_no_candidates),
 		cmocka_unit_test(a_mark_without_a_choice_says_so),

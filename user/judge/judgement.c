@@ -398,11 +398,43 @@ static void missing_limit(const struct incident *incident, struct judgement *ret
 		missing_add(ret, "total_bytes", "oom_control.totalpages is not known");
 }
 
+/* Where charges or faults were not counted, what they would have told is estimated or left out. */
+static void missing_growth(
+	const struct incident *incident, const struct coverage *coverage, struct judgement *ret)
+{
+	static const char *const history[] = {"window_ms", "growth", "growth_cgroups",
+		"growth_processes", "families", "fault_counting", NULL};
+	static const char *const usage[] = {
+		"growth.delta_bytes", "growth.kind", "growth.series_bytes", NULL};
+	const char *faults_why = coverage->faults_why;
+
+	if (!incident->growth.valid) {
+		missing_all(ret, history,
+			coverage->recorder ? "no pass of the recorder came before this kill"
+					   : "no history was kept");
+		return;
+	}
+	if (!incident->growth.domain_known)
+		missing_all(ret, usage, "the usage was not recorded before this kill");
+	else if (ret->trend.kind == TREND_UNKNOWN)
+		missing_add(ret, "growth.kind", "the history before this kill is too short");
+	if (!coverage->charge_hook)
+		missing_add(
+			ret, "growth_cgroups.charged_bytes", "charges could not be hooked here");
+	if (incident->growth.armed_count)
+		return;
+	if (!faults_why && !coverage->faults_hook)
+		faults_why = "page faults cannot be counted here";
+	missing_add(ret, "fault_counting",
+		faults_why ? faults_why : "page faults were not counted before this kill");
+}
+
 static void judge_missing(
 	const struct incident *incident, const struct coverage *coverage, struct judgement *ret)
 {
 	missing_trigger(incident, coverage, ret);
 	missing_limit(incident, ret);
+	missing_growth(incident, coverage, ret);
 	if (incident->outcome != OUTCOME_NO_KILLABLE) {
 		missing_victim(incident, coverage, ret);
 		missing_after(incident, coverage, ret);
@@ -425,6 +457,8 @@ void judge_incident(const struct incident *incident, const struct host_facts *ho
 	judge_ranking(incident, host, ret);
 	judge_after(incident, host, ret);
 	judge_composition(incident, ret);
+	trend_of(&incident->growth, &ret->trend);
+	growth_share_of(&incident->growth, &ret->trend, &ret->share);
 	judge_missing(incident, coverage, ret);
 	judge_verdicts(incident, host, ret);
 }

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "judge/badness.h"
+#include "judge/trend.h"
 #include "model/incident.h"
 
 enum scope {
@@ -31,7 +32,7 @@ enum rss_match {
 
 enum confidence { CONFIDENCE_CERTAIN = 1, CONFIDENCE_LIKELY = 2, CONFIDENCE_POSSIBLE = 3 };
 
-#define VERDICTS_MAX 12
+#define VERDICTS_MAX 16
 #define VERDICT_EVIDENCE 6
 #define VERDICT_TEXT 320
 
@@ -49,7 +50,7 @@ struct ranked {
 	const char *immune; /* NULL, or why it could not be chosen: ranked after all that could */
 };
 
-#define MISSING_MAX 40
+#define MISSING_MAX 48
 struct missing {
 	const char *field; /* name in the record */
 	const char *why;
@@ -82,6 +83,9 @@ struct judgement {
 	uint64_t exit_ns; /* kill to last exit of the first victim; UNKNOWN_U64 */
 	uint64_t unexplained_bytes; /* of the composition; UNKNOWN_U64 */
 
+	struct trend trend; /* of incident.growth */
+	struct growth_share share; /* who made most of it */
+
 	unsigned int verdict_count;
 	struct verdict verdicts[VERDICTS_MAX];
 	unsigned int missing_count;
@@ -101,6 +105,10 @@ struct coverage {
 	 * takes; else _UNKNOWN */
 	enum rss_match kernel_sum;
 	bool census;
+	bool recorder; /* history was kept */
+	bool charge_hook; /* charges were counted for each process */
+	bool faults_hook; /* page faults can be counted when it gets tight */
+	const char *faults_why; /* why not: told in `missing`; NULL: they can */
 };
 
 void judge_incident(const struct incident *incident, const struct host_facts *host,

@@ -8,6 +8,7 @@
 #include "base/buf.h"
 #include "base/units.h"
 #include "judge/limit.h"
+#include "judge/verdict_parts.h"
 
 /* A share of the whole that is worth a sentence. */
 #define MOST(part, whole) ((part)*2 > (whole))
@@ -18,16 +19,7 @@
 /* Counters move while they are read: of two that are this near none is the larger. */
 #define NEARLY(less, more) (((more) - (less)) * 64 <= (more))
 
-struct scene {
-	const struct incident *incident;
-	const struct host_facts *host;
-	struct judgement *ret;
-	const struct incident_level *limit; /* NULL: no cgroup's limit */
-	const char *limit_path;
-	const struct task_facts *victim; /* NULL: nobody */
-};
-
-static struct verdict *verdict_new(struct scene *scene, const char *id, enum confidence confidence)
+struct verdict *verdict_new(struct scene *scene, const char *id, enum confidence confidence)
 {
 	struct verdict *verdict;
 
@@ -39,8 +31,7 @@ static struct verdict *verdict_new(struct scene *scene, const char *id, enum con
 	return verdict;
 }
 
-static __attribute__((format(printf, 2, 3))) void claim(
-	struct verdict *verdict, const char *format, ...)
+void verdict_claim(struct verdict *verdict, const char *format, ...)
 {
 	va_list args;
 
@@ -51,8 +42,7 @@ static __attribute__((format(printf, 2, 3))) void claim(
 	va_end(args);
 }
 
-static __attribute__((format(printf, 2, 3))) void evidence(
-	struct verdict *verdict, const char *format, ...)
+void verdict_evidence(struct verdict *verdict, const char *format, ...)
 {
 	va_list args;
 
@@ -63,8 +53,7 @@ static __attribute__((format(printf, 2, 3))) void evidence(
 	va_end(args);
 }
 
-/* "16.0 GiB" in one of a few places that take turns, for use as an argument. */
-static const char *size_text(uint64_t bytes)
+const char *size_text(uint64_t bytes)
 {
 	static char texts[8][24];
 	static unsigned int turn;
@@ -108,8 +97,7 @@ static bool is_limited(const struct scene *scene, const struct incident_level *l
 	return level->max_pages < LIMIT_NONE_PAGES(scene->host->page_size);
 }
 
-/* RSS, swap and page tables: what killing a process can give back. */
-static uint64_t held_bytes(const struct scene *scene, const struct badness *badness)
+uint64_t held_bytes(const struct scene *scene, const struct badness *badness)
 {
 	return (uint64_t)(badness->points - badness->adj_pages) * scene->host->page_size;
 }
@@ -153,10 +141,11 @@ static void evidence_below_limit(struct scene *scene, struct verdict *verdict)
 {
 	const struct incident *incident = scene->incident;
 
-	evidence(verdict, "victim in %s", path_text(incident->victim_cgroup));
+	verdict_evidence(verdict, "victim in %s", path_text(incident->victim_cgroup));
 	for (int i = 0; i < scene->ret->limit_level && i < 3; i++)
 		if (is_limited(scene, &incident->levels[i]))
-			evidence(verdict, "%s: usage %s of %s", path_text(incident->level_paths[i]),
+			verdict_evidence(verdict, "%s: usage %s of %s",
+				path_text(incident->level_paths[i]),
 				size_text(to_bytes(scene, incident->levels[i].usage_pages)),
 				size_text(to_bytes(scene, incident->levels[i].max_pages)));
 }
@@ -176,25 +165,25 @@ static void judge_whose_limit(struct scene *scene)
 		return;
 	verdict = verdict_new(scene, up ? "ancestor-limit" : "own-limit", confidence);
 	if (!up)
-		claim(verdict, "The victim's own cgroup reached its %s of %s.", limit_kind(scene),
-			size_text(limit_bytes(scene)));
+		verdict_claim(verdict, "The victim's own cgroup reached its %s of %s.",
+			limit_kind(scene), size_text(limit_bytes(scene)));
 	else if (up < 0)
-		claim(verdict,
+		verdict_claim(verdict,
 			"The %s of %s that was reached is not the victim's own but that of %s.",
 			limit_kind(scene), size_text(limit_bytes(scene)),
 			path_text(scene->limit_path));
 	else
-		claim(verdict,
+		verdict_claim(verdict,
 			"The %s of %s that was reached is not the victim's own but that of %s, %d %s up.",
 			limit_kind(scene), size_text(limit_bytes(scene)),
 			path_text(scene->limit_path), up, up == 1 ? "level" : "levels");
-	evidence(verdict, "%s of %s: usage %s of %s", limit_kind(scene),
+	verdict_evidence(verdict, "%s of %s: usage %s of %s", limit_kind(scene),
 		path_text(scene->limit_path), size_text(usage_bytes(scene)),
 		size_text(limit_bytes(scene)));
 	if (up)
 		evidence_below_limit(scene, verdict);
 	if (scene->ret->scope_inferred)
-		evidence(verdict,
+		verdict_evidence(verdict,
 			"the page counters show which level is full; oom_control was not seen");
 }
 
@@ -227,18 +216,19 @@ static void judge_host_exhausted(struct scene *scene)
 	if (scene->ret->scope_inferred)
 		confidence = kthread ? CONFIDENCE_POSSIBLE : CONFIDENCE_LIKELY;
 	verdict = verdict_new(scene, "host-exhausted", confidence);
-	claim(verdict,
+	verdict_claim(verdict,
 		"The machine itself was out of memory (%s of RAM%s); no cgroup's limit was hit.",
 		size_text(memory->total_bytes), swap_text(memory));
-	evidence(verdict, "RAM %s, free %s just after the kill", size_text(memory->total_bytes),
-		size_text(memory->free_bytes));
+	verdict_evidence(verdict, "RAM %s, free %s just after the kill",
+		size_text(memory->total_bytes), size_text(memory->free_bytes));
 	if (memory->swap_total_bytes && memory->swap_total_bytes != UNKNOWN_U64)
-		evidence(verdict, "swap %s, free %s just after the kill",
+		verdict_evidence(verdict, "swap %s, free %s just after the kill",
 			size_text(memory->swap_total_bytes), size_text(memory->swap_free_bytes));
 	if (scene->ret->scope_inferred)
-		evidence(verdict, "no level of the cgroup chain is at its limit");
+		verdict_evidence(verdict, "no level of the cgroup chain is at its limit");
 	if (scene->ret->scope_inferred && kthread)
-		evidence(verdict, "a kernel thread asked: sysrq f would look the same here");
+		verdict_evidence(
+			verdict, "a kernel thread asked: sysrq f would look the same here");
 }
 
 static void judge_host_larger(struct scene *scene)
@@ -252,9 +242,9 @@ static void judge_host_larger(struct scene *scene)
 	if (limit >= total)
 		return;
 	verdict = verdict_new(scene, "host-larger-than-limit", CONFIDENCE_CERTAIN);
-	claim(verdict, "`free` shows the host's %s; the quota here is %s.", size_text(total),
-		size_text(limit));
-	evidence(verdict, "host %s, limit %s", size_text(total), size_text(limit));
+	verdict_claim(verdict, "`free` shows the host's %s; the quota here is %s.",
+		size_text(total), size_text(limit));
+	verdict_evidence(verdict, "host %s, limit %s", size_text(total), size_text(limit));
 }
 
 static void judge_node_bound(struct scene *scene)
@@ -264,13 +254,14 @@ static void judge_node_bound(struct scene *scene)
 	if (scene->ret->scope != SCOPE_CPUSET && scene->ret->scope != SCOPE_MEMPOLICY)
 		return;
 	verdict = verdict_new(scene, "node-bound", CONFIDENCE_CERTAIN);
-	claim(verdict, "Only some memory nodes were allowed (by %s), and those were full.",
+	verdict_claim(verdict, "Only some memory nodes were allowed (by %s), and those were full.",
 		scene->ret->scope == SCOPE_CPUSET ? "a cpuset" : "a memory policy");
-	evidence(verdict, "constraint %s", scope_name(scene->ret->scope));
+	verdict_evidence(verdict, "constraint %s", scope_name(scene->ret->scope));
 	if (scene->incident->nodemask != UNKNOWN_U64)
-		evidence(verdict, "nodemask 0x%llx", (unsigned long long)scene->incident->nodemask);
+		verdict_evidence(
+			verdict, "nodemask 0x%llx", (unsigned long long)scene->incident->nodemask);
 	if (scene->incident->host.free_bytes != UNKNOWN_U64)
-		evidence(verdict, "free on the whole machine: %s just after the kill",
+		verdict_evidence(verdict, "free on the whole machine: %s just after the kill",
 			size_text(scene->incident->host.free_bytes));
 }
 
@@ -283,12 +274,12 @@ static void judge_zone_exhausted(struct scene *scene)
 		scene->ret->scope == SCOPE_MEMCG)
 		return;
 	verdict = verdict_new(scene, "zone-exhausted", CONFIDENCE_LIKELY);
-	claim(verdict,
+	verdict_claim(verdict,
 		"%llu pages in one piece were asked for (order %d); there may have been memory in smaller pieces.",
 		1ULL << incident->order, incident->order);
-	evidence(verdict, "order %d", incident->order);
+	verdict_evidence(verdict, "order %d", incident->order);
 	if (incident->host.free_bytes != UNKNOWN_U64)
-		evidence(verdict, "free %s just after the kill",
+		verdict_evidence(verdict, "free %s just after the kill",
 			size_text(incident->host.free_bytes));
 }
 
@@ -299,10 +290,11 @@ static void judge_operator(struct scene *scene)
 	if (!scene->ret->manual)
 		return;
 	verdict = verdict_new(scene, "operator-request", CONFIDENCE_CERTAIN);
-	claim(verdict, "Somebody asked for this kill by sysrq f; memory need not have been short.");
-	evidence(verdict, "order -1");
+	verdict_claim(verdict,
+		"Somebody asked for this kill by sysrq f; memory need not have been short.");
+	verdict_evidence(verdict, "order -1");
 	if (scene->incident->host.available_bytes != UNKNOWN_U64)
-		evidence(verdict, "available %s just after the kill",
+		verdict_evidence(verdict, "available %s just after the kill",
 			size_text(scene->incident->host.available_bytes));
 }
 
@@ -327,13 +319,13 @@ static void judge_limit_lowered(struct scene *scene)
 	/* Some charges may not fail, those of dying processes too: they come from inside. */
 	verdict = verdict_new(scene, "limit-lowered",
 		trigger_is_below(scene) ? CONFIDENCE_POSSIBLE : CONFIDENCE_LIKELY);
-	claim(verdict, "The limit was set to %s when %s more than that was in use.",
+	verdict_claim(verdict, "The limit was set to %s when %s more than that was in use.",
 		size_text(to_bytes(scene, scene->limit->max_pages)),
 		size_text(to_bytes(scene, scene->limit->usage_pages - scene->limit->max_pages)));
-	evidence(verdict, "usage is %s above the limit; ordinary charges stop at it",
+	verdict_evidence(verdict, "usage is %s above the limit; ordinary charges stop at it",
 		size_text(to_bytes(scene, scene->limit->usage_pages - scene->limit->max_pages)));
 	if (incident->has_trigger)
-		evidence(verdict, "asked by %s[%u]%s", incident->trigger_comm,
+		verdict_evidence(verdict, "asked by %s[%u]%s", incident->trigger_comm,
 			incident->trigger_tgid,
 			trigger_is_below(scene) ? "" : ", which is not charged to it");
 }
@@ -396,11 +388,12 @@ static void victim_is_largest(struct scene *scene, enum confidence confidence, b
 	struct verdict *verdict = verdict_new(scene, "victim-is-largest", confidence);
 
 	if (total == 1)
-		claim(verdict, "The victim was the only process %s; it held %s.", seen, held);
+		verdict_claim(
+			verdict, "The victim was the only process %s; it held %s.", seen, held);
 	else
-		claim(verdict, "The victim held %s of the %u processes %s: %s.",
+		verdict_claim(verdict, "The victim held %s of the %u processes %s: %s.",
 			nearly ? "about as much as the largest" : "the most", total, seen, held);
-	evidence(verdict, "RSS, swap and page tables: %s", held);
+	verdict_evidence(verdict, "RSS, swap and page tables: %s", held);
 }
 
 /* The larger one lived for no reason but that counters move while they are read. */
@@ -436,17 +429,17 @@ static void judge_largest(struct scene *scene)
 	if (!reason)
 		return;
 	verdict = verdict_new(scene, "victim-not-largest", confidence);
-	claim(verdict, "%s[%u] held more (%s against %s) and was not chosen: %s.", task->comm,
-		task->tgid, size_text(held_bytes(scene, &most->badness)),
+	verdict_claim(verdict, "%s[%u] held more (%s against %s) and was not chosen: %s.",
+		task->comm, task->tgid, size_text(held_bytes(scene, &most->badness)),
 		size_text(held_bytes(scene, &scene->ret->badness)), reason);
-	evidence(verdict, "victim: oom_score_adj %d, %lld points", scene->victim->oom_score_adj,
-		(long long)scene->ret->badness.points);
+	verdict_evidence(verdict, "victim: oom_score_adj %d, %lld points",
+		scene->victim->oom_score_adj, (long long)scene->ret->badness.points);
 	if (most->immune)
-		evidence(verdict, "%s[%u]: oom_score_adj %d, not eligible", task->comm, task->tgid,
-			task->oom_score_adj);
+		verdict_evidence(verdict, "%s[%u]: oom_score_adj %d, not eligible", task->comm,
+			task->tgid, task->oom_score_adj);
 	else
-		evidence(verdict, "%s[%u]: oom_score_adj %d, %lld points", task->comm, task->tgid,
-			task->oom_score_adj, (long long)most->badness.points);
+		verdict_evidence(verdict, "%s[%u]: oom_score_adj %d, %lld points", task->comm,
+			task->tgid, task->oom_score_adj, (long long)most->badness.points);
 }
 
 static void judge_swap_heavy(struct scene *scene)
@@ -458,10 +451,10 @@ static void judge_swap_heavy(struct scene *scene)
 		!MOST(badness->swap_pages, badness->points - badness->adj_pages))
 		return;
 	verdict = verdict_new(scene, "swap-heavy", CONFIDENCE_CERTAIN);
-	claim(verdict, "Most of the victim was in swap: %s of %s.",
+	verdict_claim(verdict, "Most of the victim was in swap: %s of %s.",
 		size_text(to_bytes(scene, badness->swap_pages)),
 		size_text(held_bytes(scene, badness)));
-	evidence(verdict, "swap %lld pages of %lld", (long long)badness->swap_pages,
+	verdict_evidence(verdict, "swap %lld pages of %lld", (long long)badness->swap_pages,
 		(long long)(badness->points - badness->adj_pages));
 }
 
@@ -486,26 +479,27 @@ static void judge_held_elsewhere(struct scene *scene)
 	whole = in_use_bytes(scene);
 	if (stat->shmem_bytes != UNKNOWN_U64 && MOST(stat->shmem_bytes, whole)) {
 		verdict = verdict_new(scene, "tmpfs-held", CONFIDENCE_LIKELY);
-		claim(verdict,
+		verdict_claim(verdict,
 			"%s of the %s in use are tmpfs files or shared memory: a file in a tmpfs stays when processes are killed.",
 			size_text(stat->shmem_bytes), size_text(whole));
-		evidence(verdict, "shmem %s just after the kill, %s in use at the kill",
+		verdict_evidence(verdict, "shmem %s just after the kill, %s in use at the kill",
 			size_text(stat->shmem_bytes), size_text(whole));
 	}
 	if (stat->kernel_bytes != UNKNOWN_U64 && MOST(stat->kernel_bytes, whole)) {
 		verdict = verdict_new(scene, "kernel-memory-held", CONFIDENCE_LIKELY);
-		claim(verdict,
+		verdict_claim(verdict,
 			"%s of the %s in use are kernel memory, which no process's RSS shows.",
 			size_text(stat->kernel_bytes), size_text(whole));
-		evidence(verdict, "kernel %s just after the kill, %s in use at the kill",
+		verdict_evidence(verdict, "kernel %s just after the kill, %s in use at the kill",
 			size_text(stat->kernel_bytes), size_text(whole));
 	}
 	if (scene->ret->unexplained_bytes != UNKNOWN_U64 &&
 		MOST(scene->ret->unexplained_bytes, whole)) {
 		verdict = verdict_new(scene, "no-process-holds-it", CONFIDENCE_POSSIBLE);
-		claim(verdict, "%s of the %s in use are of no kind that memory.stat names.",
+		verdict_claim(verdict, "%s of the %s in use are of no kind that memory.stat names.",
 			size_text(scene->ret->unexplained_bytes), size_text(whole));
-		evidence(verdict, "unexplained %s just after the kill, %s in use at the kill",
+		verdict_evidence(verdict,
+			"unexplained %s just after the kill, %s in use at the kill",
 			size_text(scene->ret->unexplained_bytes), size_text(whole));
 	}
 }
@@ -522,21 +516,23 @@ static void judge_no_victim(struct scene *scene)
 		guarded += incident->candidates[i].task.oom_score_adj == -1000;
 	verdict = verdict_new(scene, "no-victim", CONFIDENCE_CERTAIN);
 	if (scene->limit)
-		claim(verdict,
+		verdict_claim(verdict,
 			"The limit of %s was hit, and the kernel found no process below it that it may kill.",
 			path_text(scene->limit_path));
 	else
-		claim(verdict, "The kernel found no process that it may kill.");
-	evidence(verdict, "the scan ended without a choice");
+		verdict_claim(verdict, "The kernel found no process that it may kill.");
+	verdict_evidence(verdict, "the scan ended without a choice");
 	if (scene->limit)
-		evidence(verdict, "%s: usage %s of %s", limit_kind(scene),
+		verdict_evidence(verdict, "%s: usage %s of %s", limit_kind(scene),
 			size_text(usage_bytes(scene)), size_text(limit_bytes(scene)));
 	if (incident->candidate_total)
-		evidence(verdict, "processes with memory there: %u", incident->candidate_total);
+		verdict_evidence(
+			verdict, "processes with memory there: %u", incident->candidate_total);
 	if (guarded)
-		evidence(verdict, "%u of them with oom_score_adj -1000", guarded);
+		verdict_evidence(verdict, "%u of them with oom_score_adj -1000", guarded);
 	if (incident->repeated_no_kill)
-		evidence(verdict, "%u more scans like this one since the last that was told",
+		verdict_evidence(verdict,
+			"%u more scans like this one since the last that was told",
 			incident->repeated_no_kill);
 }
 
@@ -564,12 +560,12 @@ static void judge_group(struct scene *scene)
 	if (!with)
 		return;
 	verdict = verdict_new(scene, "group-kill", CONFIDENCE_CERTAIN);
-	claim(verdict, "memory.oom.group took %u more %s with the one that was chosen.", with,
-		with == 1 ? "process" : "processes");
-	evidence(verdict, "victims: %u",
+	verdict_claim(verdict, "memory.oom.group took %u more %s with the one that was chosen.",
+		with, with == 1 ? "process" : "processes");
+	verdict_evidence(verdict, "victims: %u",
 		scene->incident->victim_count + scene->incident->victims_dropped);
 	if (level >= 0)
-		evidence(verdict, "memory.oom.group is set on %s",
+		verdict_evidence(verdict, "memory.oom.group is set on %s",
 			path_text(scene->incident->level_paths[level]));
 }
 
@@ -583,9 +579,10 @@ static void judge_repeated(struct scene *scene)
 	if (!earlier || !scene->limit)
 		return;
 	verdict = verdict_new(scene, "repeated", CONFIDENCE_CERTAIN);
-	claim(verdict, "This limit has killed %s%u times within 10 minutes, this one included.",
+	verdict_claim(verdict,
+		"This limit has killed %s%u times within 10 minutes, this one included.",
 		at_least ? "at least " : "", earlier + 1);
-	evidence(verdict, "%s%u earlier at %s", at_least ? "at least " : "", earlier,
+	verdict_evidence(verdict, "%s%u earlier at %s", at_least ? "at least " : "", earlier,
 		path_text(scene->limit_path));
 }
 
@@ -611,6 +608,7 @@ void judge_verdicts(
 	judge_largest(&scene);
 	judge_swap_heavy(&scene);
 	judge_held_elsewhere(&scene);
+	judge_growth(&scene);
 	judge_repeated(&scene);
 	judge_host_larger(&scene);
 }

@@ -106,6 +106,19 @@ void json_add_ms(struct buf *buf, const char *key, uint64_t ns)
 		(unsigned int)(ns / 1000 % 1000));
 }
 
+void json_add_decimal(struct buf *buf, const char *key, int64_t value, unsigned int decimals)
+{
+	uint64_t size = value < 0 ? -(uint64_t)value : (uint64_t)value, unit = 1;
+
+	for (unsigned int i = 0; i < decimals; i++)
+		unit *= 10;
+	if (size / unit > JSON_NUMBER_MAX)
+		return;
+	put_key(buf, key);
+	buf_printf(buf, "%s%llu.%0*llu", value < 0 ? "-" : "", (unsigned long long)(size / unit),
+		(int)decimals, (unsigned long long)(size % unit));
+}
+
 void json_add_time(struct buf *buf, const char *key, int64_t realtime_ns)
 {
 	put_key(buf, key);

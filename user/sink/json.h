@@ -33,6 +33,8 @@ void json_add_hex(struct buf *buf, const char *key, uint64_t value); /* "0x1f" *
 void json_add_pages(
 	struct buf *buf, const char *key, uint64_t pages, uint32_t page_size); /* bytes */
 void json_add_ms(struct buf *buf, const char *key, uint64_t ns); /* 182.034 */
+/* value / 10^decimals, exactly: 905 with 1 is 90.5. At most 6 decimals. */
+void json_add_decimal(struct buf *buf, const char *key, int64_t value, unsigned int decimals);
 void json_add_time(struct buf *buf, const char *key, int64_t realtime_ns); /* RFC 3339, UTC */
 
 #endif /* OOMSNOOP_SINK_JSON_H */

@@ -275,6 +275,7 @@ int json_incident(struct buf *buf, const struct sink_context *context,
 	json_victims(buf, context, incident, judgement);
 	json_badness(buf, incident, judgement);
 	json_candidates(buf, context, incident, judgement);
+	json_history(buf, context, incident, judgement);
 	put_after(buf, incident, judgement);
 	put_honesty(buf, context, incident, judgement);
 	return json_finish(buf, start);

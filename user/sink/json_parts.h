@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* json_parts.h: the pieces that json_incident() is put together from. */
+/* json_parts.h: the pieces that the lines are put together from. */
 #ifndef OOMSNOOP_SINK_JSON_PARTS_H
 #define OOMSNOOP_SINK_JSON_PARTS_H
 
@@ -21,6 +21,9 @@ void json_victims(struct buf *buf, const struct sink_context *context,
 void json_badness(
 	struct buf *buf, const struct incident *incident, const struct judgement *judgement);
 void json_candidates(struct buf *buf, const struct sink_context *context,
+	const struct incident *incident, const struct judgement *judgement);
+/* The minutes before: nothing where no history was kept. */
+void json_history(struct buf *buf, const struct sink_context *context,
 	const struct incident *incident, const struct judgement *judgement);
 
 #endif /* OOMSNOOP_SINK_JSON_PARTS_H */

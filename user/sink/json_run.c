@@ -50,6 +50,19 @@ int json_finish(struct buf *buf, size_t start)
 	return -ENOSPC;
 }
 
+static void put_recorder(struct buf *buf, const struct sink_context *context)
+{
+	if (context->recorder_interval_ns == 0)
+		return;
+	json_begin(buf, "recorder", '{');
+	json_add_string(buf, "source", context->recorder_source);
+	json_add_ms(buf, "interval_ms", context->recorder_interval_ns);
+	json_add_ms(buf, "window_ms", context->recorder_window_ns);
+	json_add_ms(buf, "history_ms", context->recorder_history_ns);
+	json_add_string(buf, "faults", context->recorder_faults);
+	json_end(buf, '}');
+}
+
 int json_start(struct buf *buf, const struct sink_context *context, uint64_t boot_ns)
 {
 	size_t start = buf->len;
@@ -64,7 +77,28 @@ int json_start(struct buf *buf, const struct sink_context *context, uint64_t boo
 	json_add_string(buf, "tier", context->tier);
 	json_hooks(buf, context);
 	put_hooks_missing(buf, context);
+	put_recorder(buf, context);
 	return json_finish(buf, start);
+}
+
+static void put_recorded(struct buf *buf, const struct run_totals *totals)
+{
+	const struct growth_totals *growth = &totals->growth;
+
+	if (!totals->recorded)
+		return;
+	json_begin(buf, "recorder", '{');
+	json_add_u64(buf, "passes", growth->passes);
+	json_add_u64(buf, "passes_failed", totals->passes_failed);
+	json_add_ms(buf, "pass_ms", totals->pass_ns);
+	json_add_u64(buf, "samples", growth->samples);
+	json_add_u64(buf, "lost_samples", totals->lost_samples);
+	json_add_u64(buf, "processes_evicted", growth->processes_evicted);
+	json_add_u64(buf, "cgroups_evicted", growth->cgroups_evicted);
+	json_add_u64(buf, "history_evicted", growth->ledger.evicted);
+	json_add_u64(buf, "not_followed", growth->not_followed);
+	json_add_u64(buf, "armed", totals->arm_count);
+	json_end(buf, '}');
 }
 
 int json_stop(struct buf *buf, const struct sink_context *context, uint64_t boot_ns,
@@ -84,5 +118,6 @@ int json_stop(struct buf *buf, const struct sink_context *context, uint64_t boot
 	json_add_u64(buf, "missed_hooks", totals->missed_hooks);
 	json_add_u64(buf, "evicted", totals->evicted);
 	json_add_u64(buf, "kernel_log_lost", totals->kmsg_lost);
+	put_recorded(buf, totals);
 	return json_finish(buf, start);
 }

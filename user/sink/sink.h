@@ -11,6 +11,7 @@
 
 #include "facts/host.h"
 #include "judge/judgement.h"
+#include "model/growth.h"
 #include "model/incident.h"
 
 #define SINK_HOOKS 16
@@ -34,6 +35,10 @@ struct sink_context {
 	uint64_t lost_events; /* of the whole run so far */
 	bool color;
 	int width; /* columns of the text view */
+	/* of the recorder; interval 0: there is none */
+	uint64_t recorder_interval_ns, recorder_window_ns, recorder_history_ns;
+	const char *recorder_source; /* "iterator" | "proc" */
+	const char *recorder_faults; /* "auto" | "always" | "never" */
 };
 
 struct buf;
@@ -46,11 +51,31 @@ int json_incident(struct buf *buf, const struct sink_context *context,
 int text_incident(struct buf *buf, const struct sink_context *context,
 	const struct incident *incident, const struct judgement *judgement);
 
+/*
+ * One change of a process or a cgroup (--growth), and a limit that is near (--warn): a line of
+ * NDJSON or of text, with its newline. `path` of the cgroup, "" when it is not known. `why`: the
+ * threshold that was passed, as it was given ("90%"). 0 or -ENOSPC.
+ */
+int json_growth(struct buf *buf, const struct sink_context *context,
+	const struct growth_change *change, const char *path);
+int text_growth(struct buf *buf, const struct sink_context *context,
+	const struct growth_change *change, const char *path);
+int json_pressure(struct buf *buf, const struct sink_context *context, uint64_t boot_ns,
+	const struct growth_pressure *pressure, const char *path, const char *why);
+int text_pressure(struct buf *buf, const struct sink_context *context, uint64_t boot_ns,
+	const struct growth_pressure *pressure, const char *path, const char *why);
+
 struct run_totals {
 	uint64_t incidents, kills, victims, lost_events, lost_candidates, lost_process_events,
 		bad_records, evicted;
 	uint64_t missed_hooks; /* the kernel passed over a program that was running already */
 	uint64_t kmsg_lost;
+	bool recorded; /* the following four hold */
+	struct growth_totals growth;
+	uint64_t lost_samples; /* between passes: the ring was half full */
+	uint64_t arm_count; /* how often page faults began to be counted */
+	uint64_t passes_failed;
+	uint64_t pass_ns; /* mean time of a pass, user space included */
 	const char
 		*reason; /* why the run ends: "signal", "timeout", "max-events", "output-closed" */
 };

@@ -16,7 +16,7 @@
 #define MISSING_FIELDS 4 /* named for one reason; the record has them all */
 #define HOOKS_NAMED 2
 
-static void put_path(struct buf *text, const char *path)
+void text_path(struct buf *text, const char *path)
 {
 	if (path[0] == '\0')
 		buf_puts(text, "a cgroup whose path was not learnt");
@@ -192,7 +192,7 @@ static void put_where(struct text_view *view)
 
 	if (limit) {
 		flow_label(&view->flow, "where");
-		put_path(text, view_limit_path(incident, judgement));
+		text_path(text, view_limit_path(incident, judgement));
 		if (judgement->scope_inferred)
 			buf_puts(text, " (inferred from the memory counters)");
 		flow_take(&view->flow, text);
@@ -200,7 +200,7 @@ static void put_where(struct text_view *view)
 	if (below && incident->victim_cgroup[0] != '\0') {
 		flow_label(&view->flow, limit ? "" : "where");
 		buf_puts(text, "the victim was in ");
-		put_path(text, incident->victim_cgroup);
+		text_path(text, incident->victim_cgroup);
 		flow_take(&view->flow, text);
 	}
 }
@@ -319,12 +319,13 @@ static void put_limit_machine(struct text_view *view)
 	flow_take(&view->flow, text);
 }
 
-/* Said elsewhere in this view: in the first line, with the limit, after the kill. */
+/* Said elsewhere in this view: in the first line, with the limit or the growth, after the kill. */
 static bool is_said_elsewhere(const char *id)
 {
 	static const char *const ids[] = {"own-limit", "ancestor-limit", "host-exhausted",
 		"host-larger-than-limit", "node-bound", "operator-request", "group-kill",
-		"no-victim", "repeated", "victim-is-largest"};
+		"no-victim", "repeated", "victim-is-largest", "spike", "steady-leak", "grew-most",
+		"no-process-grew"};
 
 	for (size_t i = 0; i < sizeof(ids) / sizeof(ids[0]); i++) {
 		if (strcmp(id, ids[i]) == 0)
@@ -403,7 +404,7 @@ static void put_asked(struct text_view *view)
 		strcmp(incident->trigger_cgroup, incident->victim_cgroup) != 0 &&
 		strcmp(incident->trigger_cgroup, view_limit_path(incident, view->judgement)) != 0) {
 		buf_puts(text, ", from ");
-		put_path(text, incident->trigger_cgroup);
+		text_path(text, incident->trigger_cgroup);
 	}
 	flow_take(&view->flow, text);
 }
@@ -628,6 +629,7 @@ int text_incident(struct buf *buf, const struct sink_context *context,
 	else
 		put_limit_machine(&view);
 	put_why(&view);
+	text_history(&view);
 	text_victim(&view);
 	text_killed(&view);
 	text_chosen(&view);

@@ -18,6 +18,10 @@ struct text_view {
 	char scratch_data[TEXT_SCRATCH];
 };
 
+/* Of a cgroup, or that it was not learnt. */
+void text_path(struct buf *text, const char *path);
+
+void text_history(struct text_view *view);
 void text_victim(struct text_view *view);
 void text_chosen(struct text_view *view);
 void text_top(struct text_view *view);

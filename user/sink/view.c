@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "judge/limit.h"
+#include "sink/json.h"
 #include "sink/view.h"
 
 const struct incident_level *view_limit(
@@ -92,6 +93,41 @@ bool view_missing(const struct judgement *judgement, const char *field)
 			return true;
 	}
 	return false;
+}
+
+bool view_verdict(const struct judgement *judgement, const char *id)
+{
+	for (unsigned int i = 0; i < judgement->verdict_count && i < VERDICTS_MAX; i++) {
+		if (strcmp(judgement->verdicts[i].id, id) == 0)
+			return true;
+	}
+	return false;
+}
+
+const char *view_growth_path(const struct growth_picture *picture, uint64_t cgroup_id)
+{
+	for (unsigned int i = 0; i < picture->cgroup_count && i < PICTURE_CGROUPS; i++) {
+		if (picture->cgroups[i].id == cgroup_id)
+			return picture->cgroups[i].path;
+	}
+	return "";
+}
+
+uint64_t view_window_ns(const struct growth_picture *picture)
+{
+	return picture->to_ns > picture->from_ns ? picture->to_ns - picture->from_ns : 0;
+}
+
+bool view_used_tenths(const struct growth_pressure *pressure, uint64_t *ret_tenths)
+{
+	unsigned __int128 tenths;
+
+	if (pressure->max_bytes == 0 || pressure->max_bytes == UNKNOWN_U64 ||
+		pressure->usage_bytes == UNKNOWN_U64)
+		return false;
+	tenths = (unsigned __int128)pressure->usage_bytes * 1000 / pressure->max_bytes;
+	*ret_tenths = tenths < JSON_NUMBER_MAX ? (uint64_t)tenths : JSON_NUMBER_MAX;
+	return true;
 }
 
 uint32_t view_victims_total(const struct incident *incident)

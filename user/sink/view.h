@@ -51,6 +51,18 @@ bool view_allocating_task(const struct incident *incident);
 /* The field is named in judgement.missing. */
 bool view_missing(const struct judgement *judgement, const char *field);
 
+/* The verdict was given. */
+bool view_verdict(const struct judgement *judgement, const char *id);
+
+/* The path of a cgroup that the picture tells, or "". */
+const char *view_growth_path(const struct growth_picture *picture, uint64_t cgroup_id);
+/* How long the history is that it rests on. */
+uint64_t view_window_ns(const struct growth_picture *picture);
+
+/* Tenths of a percent of the limit in use, rounded down: what is not full is not called full.
+ * False: there is no limit. */
+bool view_used_tenths(const struct growth_pressure *pressure, uint64_t *ret_tenths);
+
 uint32_t view_victims_total(const struct incident *incident);
 int64_t view_wall_ns(const struct sink_context *context, uint64_t boot_ns);
 

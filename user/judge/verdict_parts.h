@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* verdict_parts.h: what the verdicts are put together from. */
+#ifndef OOMSNOOP_JUDGE_VERDICT_PARTS_H
+#define OOMSNOOP_JUDGE_VERDICT_PARTS_H
+
+#include "judge/verdicts.h"
+
+struct scene {
+	const struct incident *incident;
+	const struct host_facts *host;
+	struct judgement *ret;
+	const struct incident_level *limit; /* NULL: no cgroup's limit */
+	const char *limit_path;
+	const struct task_facts *victim; /* NULL: nobody */
+};
+
+/* NULL when there are VERDICTS_MAX already; the next two take that. */
+struct verdict *verdict_new(struct scene *scene, const char *id, enum confidence confidence);
+void verdict_claim(struct verdict *verdict, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+void verdict_evidence(struct verdict *verdict, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/* "16.0 GiB" in one of a few places that take turns, for use as an argument. */
+const char *size_text(uint64_t bytes);
+
+/* RSS, swap and page tables: what killing a process can give back. */
+uint64_t held_bytes(const struct scene *scene, const struct badness *badness);
+
+/* How it came: of incident.growth. */
+void judge_growth(struct scene *scene);
+
+#endif /* OOMSNOOP_JUDGE_VERDICT_PARTS_H */
