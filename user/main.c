@@ -6,6 +6,7 @@
 
 #include "cmd/doctor.h"
 #include "cmd/live.h"
+#include "cmd/rank.h"
 
 const char *argp_program_version = "oomsnoop " OOMSNOOP_VERSION;
 
@@ -15,6 +16,7 @@ static const struct {
 	int (*run)(int argc, char **argv);
 } commands[] = {
 	{"doctor", "oomsnoop doctor", cmd_doctor},
+	{"rank", "oomsnoop rank", cmd_rank},
 };
 
 int main(int argc, char **argv)
