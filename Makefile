@@ -36,7 +36,8 @@ SKEL := $(B)/oomsnoop.skel.h
 USER_SRCS := $(filter-out user/main.c,$(wildcard user/*/*.c))
 USER_OBJS := $(USER_SRCS:%.c=$(B)/%.o)
 # What needs neither libbpf nor the skeleton: all that is tested without root.
-BPF_USER := user/source/loader.c user/source/ring.c user/source/probe.c user/source/census.c
+BPF_USER := user/source/loader.c user/source/ring.c user/source/probe.c user/source/census.c \
+	user/source/arm.c
 PURE_OBJS := $(filter-out $(BPF_USER:%.c=$(B)/%.o) $(B)/user/cmd/%.o,$(USER_OBJS)) $(B)/user/cmd/filter.o
 PURE_LIB := $(B)/liboomsnoop-pure.a
 
@@ -103,7 +104,7 @@ lint: $(B)/oomsnoop unit-bins workloads
 
 demo:
 	tools/install-deps build
-	+$(MAKE) --no-print-directory $(B)/oomsnoop $(B)/tests/workloads/eat
+	+$(MAKE) --no-print-directory $(B)/oomsnoop $(B)/tests/workloads/cow
 	tools/demo
 
 check:

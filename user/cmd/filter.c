@@ -45,3 +45,21 @@ bool filter_passes(const struct live_options *options, const struct incident *in
 		return true;
 	return cgroup_matches(options->cgroup, incident->victim_cgroup);
 }
+
+bool filter_change(
+	const struct live_options *options, const struct growth_change *change, const char *path)
+{
+	if (options->cgroup && !cgroup_matches(options->cgroup, path))
+		return false;
+	/* Who asked for processes did not ask for cgroups. */
+	if (change->is_cgroup)
+		return !options->pid && !options->comm;
+	return (!options->pid || change->tgid == options->pid) &&
+	       (!options->comm || !fnmatch(options->comm, change->comm, 0));
+}
+
+bool filter_pressure(const struct live_options *options, const struct growth_pressure *pressure,
+	const char *path)
+{
+	return !options->cgroup || (pressure->cgroup_id && cgroup_matches(options->cgroup, path));
+}

@@ -104,6 +104,8 @@ static int open_tracer(struct watch *watch)
 		.host = &watch->host,
 		.ring_bytes = watch->options->ring_bytes,
 		.without = watch->options->without,
+		.fault_period = watch->options->fault_period,
+		.no_faults = watch->options->faults == FAULTS_NEVER,
 	};
 	int error;
 
@@ -113,6 +115,34 @@ static int open_tracer(struct watch *watch)
 		return open_failed(watch, error);
 	if (watch->options->verbose)
 		tell_refused_hooks(&watch->hooks);
+	return 0;
+}
+
+/* What a tie between the recorder and its sinks needs is made here: neither knows the other. */
+static int stream_write(const char *data, size_t len, void *arg)
+{
+	(void)arg;
+	return output_write(data, len);
+}
+
+static int open_recorder(struct watch *watch)
+{
+	int error = recorder_open(&watch->recorder, watch->options, &watch->host, &watch->hooks,
+		watch->tracer, &watch->names);
+
+	if (error) {
+		fprintf(stderr, "oomsnoop: no memory for the history: %s\n", strerror(-error));
+		return 1;
+	}
+	watch->stream = (struct stream) {
+		.options = watch->options,
+		.sink = &watch->sink,
+		.cgroups = watch->names.cgroups,
+		.write = stream_write,
+	};
+	if (watch->recorder.source == RECORDER_PROC)
+		REMARK(watch,
+			"this kernel has no task iterator: the history is read from /proc, at a higher cost\n");
 	return 0;
 }
 
@@ -157,9 +187,13 @@ static void protect(struct watch *watch)
 	if (protection.priority_error && watch->options->verbose)
 		REMARK(watch, "cannot raise its priority (%s): in a storm records may come late\n",
 			strerror(-protection.priority_error));
-	/* Each census opens its iterator anew, which the kernel allows to CAP_BPF alone. */
-	if (watch->coverage.census && !watch->coverage.candidates_hook)
+	/* Each census and each pass opens its iterator anew, which the kernel allows to CAP_BPF
+	 * alone; counting page faults begins while running. */
+	if (watch->recorder.source == RECORDER_ITERATOR ||
+		(watch->coverage.census && !watch->coverage.candidates_hook))
 		keep |= RIGHT(CAP_BPF);
+	if (watch->recorder.can_arm)
+		keep |= RIGHT(CAP_BPF) | RIGHT(CAP_PERFMON);
 	error = rights_drop(keep);
 	if (error)
 		REMARK(watch, "cannot give up its rights (%s)\n", strerror(-error));
@@ -187,6 +221,8 @@ static int watch_opened(struct watch *watch)
 
 	watch->kmsg_fd = kmsg_open("/dev/kmsg");
 	status = open_incidents(watch);
+	if (!status)
+		status = open_recorder(watch);
 	if (status)
 		return status;
 	watch_describe(watch);
@@ -258,6 +294,7 @@ int cmd_live(int argc, char **argv)
 	status = options_parse(argc, argv, &options);
 	if (status)
 		return status;
+	options.no_recorder = hook_listed(options.without, hook_table[HOOK_RECORDER].name);
 	signal(SIGPIPE, SIG_IGN);
 	watch = (struct watch) {.options = &options,
 		.kmsg_fd = -1,
@@ -284,6 +321,7 @@ int cmd_live(int argc, char **argv)
 	if (!status)
 		status = run(&watch);
 	watch_close(&watch);
+	recorder_close(&watch.recorder);
 	incidents_free(watch.incidents);
 	tracer_close(watch.tracer);
 	names_close(&watch.names);

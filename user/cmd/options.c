@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sysexits.h>
 
 enum {
@@ -17,7 +18,19 @@ enum {
 	OPTION_READY_FD,
 	OPTION_RING,
 	OPTION_WITHOUT,
+	OPTION_WINDOW,
+	OPTION_HISTORY,
+	OPTION_CENSUS,
+	OPTION_FAULTS,
+	OPTION_FAULT_PERIOD,
+	OPTION_GROWTH,
+	OPTION_MIN_DELTA,
+	OPTION_INTERVAL,
+	OPTION_WARN,
 };
+
+#define SECOND_NS 1000000000ULL
+#define HISTORY_MAX_NS (24 * 3600 * SECOND_NS)
 
 static const struct argp_option option_table[] = {
 	{NULL, 0, NULL, 0, "What is told:", 1},
@@ -28,6 +41,24 @@ static const struct argp_option option_table[] = {
 	{"comm", OPTION_COMM, "NAME", 0,
 		"Only kills of a process of this name, or matching this pattern", 1},
 	{"pid", 'p', "PID", 0, "Only kills of this process (host's pid)", 1},
+	{NULL, 0, NULL, 0, "The minutes before:", 5},
+	{"window", OPTION_WINDOW, "TIME", 0, "A record looks back on so much (default 60s)", 5},
+	{"history", OPTION_HISTORY, "TIME", 0, "So much is kept (default 10m)", 5},
+	{"growth", OPTION_GROWTH, NULL, 0,
+		"Tell of every process and cgroup that grows or shrinks, too", 5},
+	{"min-delta", OPTION_MIN_DELTA, "SIZE", 0,
+		"With --growth: once it has changed by SIZE (default 16MiB)", 5},
+	{"interval", OPTION_INTERVAL, "TIME", 0, "With --growth: at most so often (default 1s)", 5},
+	{"warn", OPTION_WARN, "LIST", 0,
+		"Tell of limits that are near: 90% full, or full in 30s; both: 90%,30s", 5},
+	{"census", OPTION_CENSUS, "TIME", 0,
+		"Look at all processes so often (default 1s); by itself up to 20 times a second "
+		"near a limit, every 2 s where nothing moves",
+		5},
+	{"faults", OPTION_FAULTS, "WHEN", 0,
+		"Count page faults: auto (default: near a limit), always or never", 5},
+	{"fault-period", OPTION_FAULT_PERIOD, "N", 0,
+		"Look at a process at every Nth of its page faults (default 64)", 5},
 	{NULL, 0, NULL, 0, "How it is told:", 2},
 	{"json", 'j', NULL, 0, "One JSON object a line (NDJSON) in place of the text", 2},
 	{"color", OPTION_COLOR, "WHEN", 0,
@@ -91,6 +122,107 @@ static enum color_mode parse_color(struct argp_state *state, const char *text)
 	return COLOR_AUTO;
 }
 
+static uint64_t parse_size(struct argp_state *state, const char *what, const char *text)
+{
+	static const struct {
+		const char *suffix;
+		unsigned int shift;
+	} units[] = {{"", 0}, {"B", 0}, {"K", 10}, {"KiB", 10}, {"M", 20}, {"MiB", 20}, {"G", 30},
+		{"GiB", 30}, {"T", 40}, {"TiB", 40}};
+	char *end;
+	double value = strtod(text, &end);
+
+	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
+		if (end != text && !strcasecmp(end, units[i].suffix) && value > 0 &&
+			value * (double)(1ULL << units[i].shift) < 1e18)
+			return value * (double)(1ULL << units[i].shift);
+	argp_error(state, "%s: '%s' is not a size such as 512KiB, 16MiB or 1G", what, text);
+	return 0;
+}
+
+static enum faults_mode parse_faults(struct argp_state *state, const char *text)
+{
+	if (!strcmp(text, "always"))
+		return FAULTS_ALWAYS;
+	if (!strcmp(text, "never"))
+		return FAULTS_NEVER;
+	if (strcmp(text, "auto"))
+		argp_error(state, "--faults: '%s' is none of auto, always, never", text);
+	return FAULTS_AUTO;
+}
+
+static void parse_threshold(
+	struct argp_state *state, struct warn_threshold *threshold, const char *text)
+{
+	char *end;
+	double percent = strtod(text, &end);
+
+	threshold->text = text;
+	if (end != text && !strcmp(end, "%")) {
+		if (!(percent > 0 && percent <= 100))
+			argp_error(state, "--warn: '%s' is not between 0%% and 100%%", text);
+		threshold->ratio = percent / 100;
+		return;
+	}
+	threshold->left_ns = parse_time(state, "--warn", text);
+}
+
+/* The list is taken apart in place: what was given lives as long as the process. */
+static void parse_warn(struct argp_state *state, struct live_options *options, char *list)
+{
+	char *rest = NULL;
+
+	for (char *word = strtok_r(list, ",", &rest); word; word = strtok_r(NULL, ",", &rest)) {
+		if (options->warn_count == WARN_MAX)
+			argp_error(state, "--warn: more than %d thresholds", WARN_MAX);
+		else
+			parse_threshold(state, &options->warn[options->warn_count++], word);
+	}
+	if (!options->warn_count)
+		argp_error(state, "--warn: nothing is named, as in 90%% or 30s");
+}
+
+static error_t parse_recorder(int key, char *value, struct argp_state *state)
+{
+	struct live_options *options = state->input;
+
+	switch (key) {
+	case OPTION_WINDOW:
+		options->window_ns = parse_time(state, "--window", value);
+		return 0;
+	case OPTION_HISTORY:
+		options->history_ns = parse_time(state, "--history", value);
+		if (options->history_ns > HISTORY_MAX_NS)
+			argp_error(state, "--history: %s is more than a day", value);
+		return 0;
+	case OPTION_CENSUS:
+		options->census_ns = parse_time(state, "--census", value);
+		if (options->census_ns < 10000000ULL)
+			argp_error(state, "--census: %s is less than 10ms", value);
+		return 0;
+	case OPTION_FAULTS:
+		options->faults = parse_faults(state, value);
+		return 0;
+	case OPTION_FAULT_PERIOD:
+		options->fault_period = parse_number(state, "--fault-period", value, 1, 1 << 20);
+		return 0;
+	case OPTION_GROWTH:
+		options->growth = true;
+		return 0;
+	case OPTION_MIN_DELTA:
+		options->min_delta_bytes = parse_size(state, "--min-delta", value);
+		return 0;
+	case OPTION_INTERVAL:
+		options->interval_ns = parse_time(state, "--interval", value);
+		return 0;
+	case OPTION_WARN:
+		parse_warn(state, options, value);
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
 static error_t parse_filter(int key, char *value, struct argp_state *state)
 {
 	struct live_options *options = state->input;
@@ -110,7 +242,7 @@ static error_t parse_filter(int key, char *value, struct argp_state *state)
 		options->pid = parse_number(state, "--pid", value, 1, 1U << 22);
 		return 0;
 	default:
-		return ARGP_ERR_UNKNOWN;
+		return parse_recorder(key, value, state);
 	}
 }
 
@@ -162,10 +294,11 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
 static const struct argp argp = {
 	.options = option_table,
 	.parser = parse_option,
-	.args_doc = "\ndoctor [--json]",
+	.args_doc = "\ndoctor [--json]\nrank [--cgroup PATH] [--json] [-n N]",
 	.doc = "Explains every kill of the kernel's OOM killer as it happens: whose limit was hit, who asked "
 	       "for the page, who died and why that one, and what came after.\n"
-	       "`oomsnoop doctor` tells what works on this kernel and with these rights.\v"
+	       "`oomsnoop doctor` tells what works on this kernel and with these rights, `oomsnoop rank` who "
+	       "would be killed next; that one needs neither BPF nor root.\v"
 	       "Records go to stdout, everything else to stderr.\n"
 	       "Exit status: 0 done; 1 failed; 64 usage; 69 the kernel lacks what is needed; 74 output "
 	       "error; 77 not permitted.",
@@ -173,7 +306,13 @@ static const struct argp argp = {
 
 int options_parse(int argc, char **argv, struct live_options *ret)
 {
-	*ret = (struct live_options) {.ready_fd = -1};
+	*ret = (struct live_options) {.ready_fd = -1,
+		.window_ns = 60 * SECOND_NS,
+		.history_ns = 600 * SECOND_NS,
+		.census_ns = SECOND_NS,
+		.fault_period = 64,
+		.min_delta_bytes = 16 << 20,
+		.interval_ns = SECOND_NS};
 	argp_err_exit_status = EX_USAGE;
 	return argp_parse(&argp, argc, argv, 0, NULL, ret) ? EX_USAGE : 0;
 }

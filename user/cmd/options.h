@@ -6,6 +6,17 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#define WARN_MAX 4
+
+/* A limit is near when it is so full, or when it will be full so soon. One of the two is 0. */
+struct warn_threshold {
+	const char *text; /* as it was given */
+	double ratio;
+	uint64_t left_ns;
+};
+
+enum faults_mode { FAULTS_AUTO, FAULTS_ALWAYS, FAULTS_NEVER };
+
 enum color_mode { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
 
 struct live_options {
@@ -22,6 +33,19 @@ struct live_options {
 	int ready_fd; /* -1: none */
 	uint32_t ring_bytes; /* 0: the default */
 	const char *without;
+
+	/* the recorder */
+	bool no_recorder; /* --without recorder */
+	uint64_t window_ns; /* what a record looks back on */
+	uint64_t history_ns; /* what is kept; at least window_ns */
+	uint64_t census_ns; /* from pass to pass, where nothing is near its limit */
+	enum faults_mode faults;
+	uint32_t fault_period;
+	bool growth; /* stream changes */
+	uint64_t min_delta_bytes;
+	uint64_t interval_ns;
+	unsigned int warn_count;
+	struct warn_threshold warn[WARN_MAX];
 };
 
 /* 0, or EX_USAGE after a message on stderr. --help and --version end the process, as argp does. */

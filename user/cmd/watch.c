@@ -36,6 +36,27 @@ uint64_t boot_now_ns(void)
 	return clock_ns(CLOCK_BOOTTIME);
 }
 
+static void watch_describe_recorder(struct watch *watch)
+{
+	static const char *const faults[] = {
+		[FAULTS_AUTO] = "auto", [FAULTS_ALWAYS] = "always", [FAULTS_NEVER] = "never"};
+	const struct live_options *options = watch->options;
+
+	if (watch->recorder.source == RECORDER_NONE)
+		return;
+	watch->sink.recorder_interval_ns = options->census_ns;
+	watch->sink.recorder_window_ns = options->window_ns;
+	watch->sink.recorder_history_ns = options->history_ns;
+	watch->sink.recorder_source =
+		watch->recorder.source == RECORDER_ITERATOR ? "iterator" : "proc";
+	watch->sink.recorder_faults = watch->recorder.can_arm ? faults[options->faults] : "never";
+	if (watch->recorder.can_arm)
+		return;
+	watch->coverage.faults_why = options->faults == FAULTS_NEVER
+					     ? "page faults are not counted, as was asked for"
+					     : "no hook on page faults serves here";
+}
+
 void watch_describe(struct watch *watch)
 {
 	const struct hooks *hooks = &watch->hooks;
@@ -49,7 +70,11 @@ void watch_describe(struct watch *watch)
 		.signal_hook = hook_served(hooks, HOOK_SHARED),
 		.process_hook = hook_served(hooks, HOOK_EXEC),
 		.census = hook_served(hooks, HOOK_CENSUS),
+		.recorder = watch->recorder.source != RECORDER_NONE,
+		.charge_hook = hook_served(hooks, HOOK_CHARGE),
+		.faults_hook = watch->recorder.can_arm,
 	};
+	watch_describe_recorder(watch);
 	watch->sink.host = &watch->host;
 	watch->sink.tier = watch->coverage.full_tier ? "full" : "tracepoint";
 	watch->sink.color = !watch->options->json && output_color(watch->options->color);
@@ -122,17 +147,23 @@ void watch_close(struct watch *watch)
 
 /* --- one incident --- */
 
+struct census_target {
+	struct watch *watch;
+	struct incident *incident;
+};
+
 static void census_fact(const struct fact *fact, void *arg)
 {
-	void **pair = arg;
+	struct census_target *target = arg;
 
-	incident_census(pair[0], pair[1], fact);
+	recorder_fact(&target->watch->recorder, fact);
+	incident_census(target->watch->incidents, target->incident, fact);
 }
 
 /* Where the kernel's scan cannot be watched: who was there, as soon as possible after the kill. */
 static void gather_census(struct watch *watch, struct incident *incident, int level)
 {
-	void *pair[2] = {watch->incidents, incident};
+	struct census_target target = {watch, incident};
 	uint64_t domain = level >= 0 ? incident->levels[level].id : 0;
 	int count;
 
@@ -142,7 +173,7 @@ static void gather_census(struct watch *watch, struct incident *incident, int le
 	/* Exact sums cost a read a CPU and counter: within a cgroup, or on a machine with few CPUs.
 	 */
 	count = tracer_census(watch->tracer, domain,
-		level >= 0 || watch->host.cpus <= EXACT_CENSUS_CPUS, census_fact, pair);
+		level >= 0 || watch->host.cpus <= EXACT_CENSUS_CPUS, census_fact, &target);
 	if (count >= 0)
 		incident_census_done(watch->incidents, incident);
 }
@@ -161,6 +192,8 @@ static void gather(struct watch *watch, struct incident *incident)
 	judge_limit(incident, &watch->host, &watch->judgement);
 	level = watch->judgement.limit_level;
 	gather_census(watch, incident, level);
+	recorder_incident(&watch->recorder, incident, watch->names.cgroups,
+		level >= 0 ? incident->levels[level].id : 0, boot_now_ns());
 	if (level >= 0 && watch->names.mounted) {
 		const char *path = incident->level_paths[level];
 
@@ -290,9 +323,25 @@ static void take_fact(const struct fact *fact, void *arg)
 	struct watch *watch = arg;
 
 	names_learn(&watch->names, fact);
+	recorder_fact(&watch->recorder, fact);
 	incidents_fact(watch->incidents, fact);
 	/* In a storm the pool must not fill up while the ring is read. */
 	finish_closed(watch);
+}
+
+/* The recorder's pass, where one is due, and what is told after it. */
+static void take_pass(struct watch *watch)
+{
+	uint64_t now = boot_now_ns();
+	int error;
+
+	if (!recorder_tick(&watch->recorder, now) || watch->ended || watch->output_error)
+		return;
+	watch->coverage.faults_hook = watch->recorder.can_arm;
+	watch->sink.wall_minus_boot_ns = clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_BOOTTIME);
+	error = stream_pass(&watch->stream, watch->recorder.growth, now);
+	if (error)
+		watch->output_error = error;
 }
 
 void watch_drain(struct watch *watch)
@@ -300,6 +349,7 @@ void watch_drain(struct watch *watch)
 	struct incident *incident;
 
 	tracer_drain(watch->tracer, take_fact, watch);
+	take_pass(watch);
 	take_kmsg(watch);
 	while ((incident = incidents_next_fresh(watch->incidents)) != NULL)
 		gather(watch, incident);
@@ -333,6 +383,8 @@ static int wait_ms(const struct watch *watch)
 
 	if (watch->ends_ns < until)
 		until = watch->ends_ns;
+	if (recorder_deadline(&watch->recorder) < until)
+		until = recorder_deadline(&watch->recorder);
 	if (until <= now)
 		return 1;
 	return until - now < 1000000000ULL ? (until - now) / 1000000 + 1 : 1000;
@@ -382,6 +434,16 @@ static void totals_fill(struct watch *watch)
 	watch->totals.missed_hooks = tracer_missed(watch->tracer);
 	watch->totals.evicted = totals.evicted;
 	watch->totals.kmsg_lost = watch->kmsg_lost;
+	if (!watch->recorder.growth)
+		return;
+	watch->totals.recorded = true;
+	watch->totals.growth = growth_totals(watch->recorder.growth);
+	watch->totals.lost_samples = losses.dropped[EV_DROP_SAMPLE];
+	watch->totals.arm_count = watch->recorder.arm_count;
+	watch->totals.passes_failed = watch->recorder.passes_failed;
+	watch->totals.pass_ns = watch->recorder.passes > 1
+					? watch->recorder.spent_ns / (watch->recorder.passes - 1)
+					: 0;
 }
 
 void watch_start_line(struct watch *watch)

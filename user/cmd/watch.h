@@ -8,6 +8,8 @@
 
 #include "cmd/learn.h"
 #include "cmd/options.h"
+#include "cmd/recorder.h"
+#include "cmd/stream.h"
 #include "judge/judgement.h"
 #include "model/incidents.h"
 #include "sink/sink.h"
@@ -24,6 +26,8 @@ struct watch {
 	struct names names;
 	struct tracer *tracer;
 	struct incidents *incidents;
+	struct recorder recorder;
+	struct stream stream;
 	int kmsg_fd; /* -1: not readable */
 	bool kmsg_armed; /* woken by it */
 	int signal_fd, timer_fd, epoll_fd;
