@@ -11,6 +11,7 @@ import argparse
 import sys
 from pathlib import Path
 
+import growth
 from oracle import PAGE, as_text
 from results import Results
 from run import Run
@@ -452,6 +453,13 @@ class Pair:
         if self.record.get('outcome') != 'killed':
             self.errors.append(f'outcome {self.record.get("outcome")!r}')
 
+    def growth(self):
+        """Who grew before, by the workloads' own accounts: the kernel's report says nothing of it."""
+        if self.scenario.growth and self.run.lines:
+            self.errors += growth.scenario_errors(
+                self.record, self.run.accounts[self.scenario.name], self.scenario.growth
+            )
+
     def groups(self):
         yield from (
             (name, getattr(self, name))
@@ -462,6 +470,7 @@ class Pair:
                 'badness',
                 'candidates',
                 'victims',
+                'growth',
                 'honesty',
             )
         )

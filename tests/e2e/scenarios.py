@@ -23,6 +23,8 @@ class Scenario:
     trigger_is_victim: bool | None = True
     manual: bool = False
     only: tuple = ()  # cgroup versions; empty: both
+    # Who grew before is held against the workloads' accounts; 'any', or the kind that it must be.
+    growth: str = ''
 
 
 def _all():
@@ -57,6 +59,13 @@ def _all():
     yield Scenario('mempolicy', scope='mempolicy')
     yield Scenario('ten-at-once', kills=(10, 10), limit=16)
     yield Scenario('twenty-in-a-row', kills=(20, 20), limit=8, reportless=True)
+    yield Scenario('growth-leak', limit=40, growth='steady')
+    yield Scenario('growth-spike', limit=32, growth='spike')
+    yield Scenario('growth-cow', limit=36, growth='any')
+    yield Scenario('growth-tmpfs', limit=32, growth='any')
+    yield Scenario('growth-cache', limit=32, growth='any')
+    yield Scenario('growth-children', limit=24, growth='any')
+    yield Scenario('growth-swap', limit=24, swap=True, only=('v2',), growth='any')
 
 
 SCENARIOS = {scenario.name: scenario for scenario in _all()}

@@ -18,6 +18,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <time.h>
 #include <unistd.h>
 
 #define MIB (1UL << 20)
@@ -192,6 +193,69 @@ static inline void touch(volatile char *p, size_t bytes)
 		p[i] = 1;
 	}
 	say("event=touched bytes=%zu", bytes);
+}
+
+/* What the kernel's exact sums, by a walk over the page tables, say of this process. */
+struct holding {
+	long rss;
+	long anon;
+	long swap;
+	long private_dirty; /* pages that nobody else maps: a copy of a shared page adds to it */
+};
+
+static inline long rollup_bytes(const char *rollup, const char *key)
+{
+	const char *line = strstr(rollup, key);
+
+	return line ? strtol(line + strlen(key), NULL, 10) * 1024 : 0;
+}
+
+static inline void measure(struct holding *ret)
+{
+	char text[4096];
+	int fd = open("/proc/self/smaps_rollup", O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+
+	if (n < 0)
+		fail("smaps_rollup");
+	close(fd);
+	text[n] = '\0';
+	ret->rss = rollup_bytes(text, "\nRss:");
+	ret->anon = rollup_bytes(text, "\nAnonymous:");
+	ret->swap = rollup_bytes(text, "\nSwap:");
+	ret->private_dirty = rollup_bytes(text, "\nPrivate_Dirty:");
+}
+
+/* Steps at equal distances: the times do not drift with what a step costs. */
+struct pace {
+	struct timespec begun, next;
+	long step_ms; /* 0: as fast as it can */
+};
+
+static inline void pace_begin(struct pace *pace, long step_ms)
+{
+	clock_gettime(CLOCK_MONOTONIC, &pace->begun);
+	pace->next = pace->begun;
+	pace->step_ms = step_ms;
+}
+
+static inline void pace_step(struct pace *pace)
+{
+	if (!pace->step_ms)
+		return;
+	pace->next.tv_nsec += pace->step_ms % 1000 * 1000000;
+	pace->next.tv_sec += pace->step_ms / 1000 + pace->next.tv_nsec / 1000000000;
+	pace->next.tv_nsec %= 1000000000;
+	clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &pace->next, NULL);
+}
+
+static inline long pace_ms(const struct pace *pace)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (now.tv_sec - pace->begun.tv_sec) * 1000 +
+	       (now.tv_nsec - pace->begun.tv_nsec) / 1000000;
 }
 
 static inline void sleep_for_ever(void)
