@@ -454,7 +454,9 @@ static void a_run_tells_of_its_recorder(void **state)
 			.processes_evicted = 3,
 			.cgroups_evicted = 4,
 			.not_followed = 5,
-			.ledger = {.evicted = 6}},
+			.samples_no_room = 10,
+			.passes_refused = 8,
+			.ledger = {.evicted = 6, .refused = 3}},
 		.lost_samples = 7,
 		.arm_count = 8,
 		.passes_failed = 9,
@@ -465,7 +467,8 @@ static void a_run_tells_of_its_recorder(void **state)
 		int64_t value;
 	} cases[] = {{"passes", 1}, {"samples", 2}, {"processes_evicted", 3},
 		{"cgroups_evicted", 4}, {"not_followed", 5}, {"history_evicted", 6},
-		{"lost_samples", 7}, {"armed", 8}, {"passes_failed", 9}};
+		{"lost_samples", 7}, {"armed", 8}, {"passes_failed", 9}, {"samples_no_room", 10},
+		{"refused", 11}};
 
 	(void)state;
 	fix_context_reset();

@@ -93,6 +93,8 @@ static void put_recorded(struct buf *buf, const struct run_totals *totals)
 	json_add_ms(buf, "pass_ms", totals->pass_ns);
 	json_add_u64(buf, "samples", growth->samples);
 	json_add_u64(buf, "lost_samples", totals->lost_samples);
+	json_add_u64(buf, "samples_no_room", growth->samples_no_room);
+	json_add_u64(buf, "refused", growth->passes_refused + growth->ledger.refused);
 	json_add_u64(buf, "processes_evicted", growth->processes_evicted);
 	json_add_u64(buf, "cgroups_evicted", growth->cgroups_evicted);
 	json_add_u64(buf, "history_evicted", growth->ledger.evicted);
