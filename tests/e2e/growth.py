@@ -10,10 +10,11 @@ from scenarios import MIB
 PAGE = 4096
 CPUS = os.cpu_count()
 # The kernel counts what a cgroup uses in batches: each CPU may have 64 pages charged ahead
-# (MEMCG_CHARGE_BATCH). From 6.2 on it keeps the counters of a process's memory per CPU: a reading
-# lags by up to max(32, 2 * CPUs) pages for each CPU that the process ran on. Ours run on one or
-# two, and both ends of a window lag. Before, each thread holds back up to 64 faults.
-AHEAD = 64 * PAGE * CPUS
+# (MEMCG_CHARGE_BATCH), of those that its few processes ran on. From 6.2 on the kernel keeps the
+# counters of a process's memory per CPU: a reading lags by up to max(32, 2 * CPUs) pages for each
+# CPU that the process ran on. Ours run on one or two, and both ends of a window lag. Before 6.2,
+# each thread holds back up to 64 faults.
+AHEAD = 64 * PAGE * min(CPUS, 4)
 LAG = 2 * 2 * max(32, 2 * CPUS) * PAGE
 SLACK = max(MIB, AHEAD + LAG)
 # What anyone copies after a fork or an exec without meaning to: stack, data, page tables' worth.
@@ -177,8 +178,8 @@ def part_errors(record, part):
 
 
 def attributed(record):
-    """Of the usage that the cgroup grew by: those alive by their growth and their copies; those that
-    ended within the window gave back what they held at its beginning."""
+    """Of the usage that the cgroup grew by: those alive by their growth and their copies; those
+    that ended within the window gave back what they held at its beginning."""
     alive = ended = 0
     for one in record.get('growth_processes', []):
         if one.get('state') != 'exited':
@@ -189,8 +190,8 @@ def attributed(record):
 
 
 def sum_errors(record):
-    """The parts make the whole, to the byte: processes, their copies, and what no process shows. Pages
-    in swap are in a process's growth and in no cgroup's usage."""
+    """The parts make the whole, to the byte: processes, their copies, and what no process shows.
+    Pages in swap are in a process's growth and in no cgroup's usage."""
     growth = record.get('growth', {})
     whole, rest = growth.get('delta_bytes'), growth.get('unattributed_bytes')
     if whole is None or rest is None:
@@ -240,6 +241,17 @@ def kind_errors(record, kind, rate=None):
         yield f'growth.bytes_per_s {growth.get("bytes_per_s")}, by its own account {rate:.0f}'
 
 
+def counting_errors(record):
+    """When page faults were counted, in milliseconds before the end of the window."""
+    spans = record.get('fault_counting')
+    if not spans:
+        yield 'fault_counting is absent'
+        return
+    for span in spans:
+        if not -record['window_ms'] - 1 <= span['from_ms'] <= span['to_ms'] <= 0:
+            yield f'fault_counting {span} in a window of {record["window_ms"]} ms'
+
+
 def shown(growth):
     """A growth without its long row of numbers."""
     return {key: value for key, value in growth.items() if key != 'series_bytes'}
@@ -277,7 +289,7 @@ def family_errors(record, root, parts, exited=0):
 def record_errors(record, parts):
     """All that holds for any record: the culprit first, each process's bytes, and the sum."""
     if 'growth' not in record or 'growth_processes' not in record:
-        yield f'no growth in the record: {[one for one in record.get("missing", [])]}'
+        yield f'no growth in the record: {record.get("missing")}'
         return
     yield from culprit_errors(record, parts)
     for part in parts:

@@ -6,6 +6,9 @@ import subprocess
 import tempfile
 import time
 from pathlib import Path
+from types import SimpleNamespace
+
+from jsonschema import Draft202012Validator
 
 import growth
 from cli_test import Tracer
@@ -117,13 +120,13 @@ def push(cgroup, mib=256):
 
 def pass_over(recorder):
     """A quiet time, so long that at least one pass over all processes falls into it."""
-    recorder.tracer.process.poll()
     time.sleep(1.5)
+    if recorder.tracer.process.poll() is not None:
+        raise AssertionError('oomsnoop has ended')
 
 
 def schema_errors(recorder):
-    from jsonschema import Draft202012Validator
-
+    """Every line told so far is what record-schema.json allows."""
     validator = Draft202012Validator(json.loads(SCHEMA.read_text(encoding='utf-8')))
     yield from sorted(
         {
@@ -163,7 +166,8 @@ class Scratch:
 
 
 class Tree:
-    """with Tree(CGROUP, DEPTH, LEAVES) as tree: a chain of cgroups below it, and many leaves."""
+    """with Tree(CGROUP, DEPTH, LEAVES) as leaf: a chain of cgroups below it, and many leaves; the
+    last of them. `first` is another: on version 2 nobody may be in those that are no leaves."""
 
     def __init__(self, cgroup, depth, leaves):
         self.made = []
@@ -172,7 +176,9 @@ class Tree:
             self.path += b'/level%d' % level
             self.shown += f'/level{level}'
             self.made.append(self.path)
-        self.made += [self.path + b'/leaf%d' % number for number in range(leaves)]
+        leaf_paths = [self.path + b'/leaf%d' % number for number in range(leaves)]
+        self.made += leaf_paths
+        self.first = SimpleNamespace(path=leaf_paths[0])
         self.path, self.shown = self.made[-1], self.shown + f'/leaf{leaves - 1}'
 
     def __enter__(self):
@@ -205,7 +211,7 @@ def checked(recorder, steps, *, used_before=None):
 
 def grown_then_pushed(binary, cgroup, workload, *options):
     """The usual course: the workload is there, the recorder starts, the workload does what it does,
-    and a pusher makes the kernel kill. (record, errors, the workload's account)."""
+    and a pusher makes the kernel kill: (record, errors)."""
     with Recorder(binary, *options) as recorder:
         used_before = used(cgroup)
         workload.go().wait('done')

@@ -214,6 +214,31 @@ class Records(unittest.TestCase):
             spoiled['growth']['series_bytes'] = series
             self.assert_found(growth.series_errors(spoiled), 'series_bytes')
 
+    def test_counting(self):
+        good = record([], fault_counting=[{'from_ms': -900.5, 'to_ms': -1.0}])
+        self.assertEqual(list(growth.counting_errors(good)), [])
+        self.assert_found(growth.counting_errors(record([])), 'absent')
+        for lie in ({'from_ms': 1}, {'to_ms': -1000}, {'to_ms': 5}, {'from_ms': -70000}):
+            span = good['fault_counting'][0] | lie
+            self.assert_found(growth.counting_errors(good | {'fault_counting': [span]}), 'window')
+
+    def test_swap_is_in_no_usage(self):
+        """Then the sum cannot be made of what a record tells."""
+        made = record([process(10, 40 * MIB)])
+        made['growth']['delta_bytes'] -= 16 * MIB
+        self.assert_found(growth.sum_errors(made), 'not the whole')
+        self.assertEqual(list(growth.sum_errors(made | {'swap_usage_bytes': 16 * MIB})), [])
+
+    def test_those_that_ended(self):
+        """They gave back what they held at the beginning; one that began within, nothing."""
+        old = process(40, 4096, held_bytes=MIB + 4096, state='exited')
+        young = process(41, 2 * MIB, held_bytes=2 * MIB, state='exited', began=True)
+        made = record([process(10, 40 * MIB)], rest=MIB)
+        made['growth_processes'] += [old, young]
+        self.assert_found(growth.sum_errors(made), 'not the whole')
+        made['growth']['delta_bytes'] -= MIB
+        self.assertEqual(list(growth.sum_errors(made)), [])
+
     def test_families(self):
         members = [part for part in parts(COW) if part.copied]
         family = {'root_pid': 30, 'members': 3, 'exited': 0, 'cow_bytes': 32 * MIB}

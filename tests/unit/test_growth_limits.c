@@ -390,6 +390,37 @@ struct near {
 	uint64_t ids[8];
 };
 
+/* 70 MiB of page cache keep it at its limit of 100: each page asked for takes one of them. */
+static void full_of_page_cache(void **state)
+{
+	struct world *world = world_new(0);
+	struct group *group = group_of(world, GROUP);
+	struct growth_pressure pressure;
+
+	(void)state;
+	group->max = group->usage = 100 * MIB;
+	world_task(world, 100, 1, 30 * MIB);
+	for (int i = 0; i < 4; i++) {
+		group->max_events += 500;
+		world_pass(world);
+	}
+	/* nothing of its processes' moves: that may go on for ever */
+	pressure = pressure_of(world);
+	assert_true(pressure.ratio == 1 && pressure.left_ns == UINT64_MAX);
+	/* now they grow: by 10 MiB a second, 50 MiB before the end */
+	for (int i = 0; i < 2; i++) {
+		task_of(world, 100)->rss_pages[EV_RSS_ANON] += 10 * MIB;
+		group->max_events += 500;
+		world_pass(world);
+	}
+	pressure = pressure_of(world);
+	assert_true(pressure.ratio == 1);
+	assert_int_equal(pressure.usage_bytes, 100 * MIB_BYTES);
+	assert_true(pressure.left_ns == 5 * S);
+	assert_true(pressure.bytes_per_s == 10 * MIB_BYTES);
+	world_free(world);
+}
+
 static void take_near(const struct growth_pressure *pressure, void *arg)
 {
 	struct near *near = arg;
@@ -700,6 +731,7 @@ int main(void)
 		cmocka_unit_test(windows_of_any_length),
 		cmocka_unit_test(when_faults_were_counted),
 		cmocka_unit_test(the_nearest_limit),
+		cmocka_unit_test(full_of_page_cache),
 		cmocka_unit_test(memory_and_swap_on_version_1),
 		cmocka_unit_test(limits_that_are_near),
 		cmocka_unit_test(the_pace_of_the_machine),

@@ -9,7 +9,7 @@
 #include "facts/procfs.h"
 
 #define PROCESS_CAPACITY 16384
-#define CGROUP_CAPACITY 4096
+#define CGROUP_CAPACITY 8192
 
 int names_open(struct names *names)
 {

@@ -257,6 +257,10 @@ static void tell_end(const struct watch *watch)
 			(unsigned long long)totals->lost_events,
 			(unsigned long long)totals->lost_candidates,
 			(unsigned long long)totals->bad_records);
+	if (totals->passes_failed)
+		fprintf(stderr,
+			"oomsnoop: %llu looks at all processes failed: the history has gaps\n",
+			(unsigned long long)totals->passes_failed);
 	if (totals->missed_hooks)
 		REMARK(watch, "the kernel passed over a hook %llu times\n",
 			(unsigned long long)totals->missed_hooks);

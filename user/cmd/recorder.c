@@ -13,8 +13,11 @@
 #define SLOWEST_NS (10 * SECOND_NS) /* whatever a pass costs */
 #define QUIET_PASSES 10 /* without a move: slower from then on */
 #define MOVE_BYTES (1ULL << 20)
-#define NEAR_RATIO 0.8 /* so full, and growing: page faults are counted */
-#define NEAR_NS (30 * SECOND_NS) /* full so soon: the same */
+/* Full so soon, at the present rate: page faults are counted. Sooner where it is so full already.
+ */
+#define NEAR_NS (30 * SECOND_NS)
+#define NEAR_RATIO 0.8
+#define NEAR_FULL_NS (60 * SECOND_NS)
 #define TIGHT_NS (10 * SECOND_NS) /* full so soon: passes come faster */
 #define ARMED_NS (10 * SECOND_NS) /* longer than anything that made it so */
 #define SAMPLES_A_FILL 64 /* between two passes a process is told of at 1/64 of what is left */
@@ -31,6 +34,14 @@ static uint64_t cpu_ns(void)
 	struct timespec now;
 
 	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+	return now.tv_sec * SECOND_NS + now.tv_nsec;
+}
+
+static uint64_t boot_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_BOOTTIME, &now);
 	return now.tv_sec * SECOND_NS + now.tv_nsec;
 }
 
@@ -77,13 +88,13 @@ static void arm(struct recorder *recorder, uint64_t now_ns, bool on)
 	}
 	recorder->armed = on;
 	recorder->arm_count += on;
-	growth_armed(recorder->growth, now_ns, on);
+	/* Attaching takes its time: what was faulted meanwhile was not counted. */
+	growth_armed(recorder->growth, on ? boot_ns() : now_ns, on);
 }
 
 static bool is_near(const struct growth_pressure *pressure)
 {
-	return pressure->left_ns <= NEAR_NS ||
-	       (pressure->ratio >= NEAR_RATIO && pressure->left_ns != UINT64_MAX);
+	return pressure->left_ns <= (pressure->ratio >= NEAR_RATIO ? NEAR_FULL_NS : NEAR_NS);
 }
 
 static void arm_as_needed(
@@ -267,10 +278,12 @@ void recorder_incident(struct recorder *recorder, struct incident *incident,
 	if (stamp_ns <= recorder->last_ns)
 		stamp_ns = recorder->last_ns + 1;
 	if (now_ns < incident->time_ns + KILL_PASS_NS &&
-		now_ns > recorder->last_ns + KILL_PASS_GAP_NS && stamp_ns <= now_ns)
+		now_ns > recorder->kill_pass_ns + KILL_PASS_GAP_NS && stamp_ns <= now_ns) {
 		pass_run(recorder, stamp_ns, incident);
-	else
+		recorder->kill_pass_ns = now_ns;
+	} else {
 		stamp_ns = incident->time_ns;
+	}
 	growth_picture(recorder->growth, cgroups, domain_id, stamp_ns, recorder->options->window_ns,
 		&incident->growth);
 }

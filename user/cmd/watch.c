@@ -338,6 +338,11 @@ static void take_pass(struct watch *watch)
 	if (!recorder_tick(&watch->recorder, now) || watch->ended || watch->output_error)
 		return;
 	watch->coverage.faults_hook = watch->recorder.can_arm;
+	if (watch->recorder.arm_error && !watch->coverage.faults_why) {
+		watch->coverage.faults_why = "the kernel refused to count page faults";
+		fprintf(stderr, "oomsnoop: cannot count page faults: %s\n",
+			strerror(-watch->recorder.arm_error));
+	}
 	watch->sink.wall_minus_boot_ns = clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_BOOTTIME);
 	error = stream_pass(&watch->stream, watch->recorder.growth, now);
 	if (error)

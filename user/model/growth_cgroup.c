@@ -174,6 +174,18 @@ static void find_met(const struct growth *growth, struct measured *cgroup)
 				    is_near_full(growth, now->swap_usage, cgroup->swap_max));
 }
 
+/*
+ * At its limit with page cache to give, a cgroup stays full and may live so for ever; what counts
+ * then is what its processes hold, copies included.
+ */
+static bool is_pinned(const struct growth *growth, const struct measured *cgroup)
+{
+	const struct meter *now = &cgroup->now, *before = &cgroup->before;
+
+	return (more(now->failcnt, before->failcnt) || more(now->max_events, before->max_events)) &&
+	       is_near_full(growth, now->usage, cgroup->max);
+}
+
 bool measured_met_limit(const struct growth *growth, const struct measured *cgroup)
 {
 	if (cgroup->met_below)
@@ -200,12 +212,13 @@ static void measure(const struct growth *growth, struct measured *cgroup)
 	cgroup->has_rise = (was_told || is_new) && cgroup->now.usage != EV_UNKNOWN &&
 			   cgroup->before.usage != EV_UNKNOWN;
 	cgroup->rise = cgroup->swap_rise = 0;
-	cgroup->met_limit = cgroup->met_below = false;
+	cgroup->met_limit = cgroup->met_below = cgroup->pinned = false;
 	if (!cgroup->has_rise)
 		return;
 	cgroup->rise = difference(cgroup->now.usage, cgroup->before.usage);
 	cgroup->swap_rise = difference(cgroup->now.swap_usage, cgroup->before.swap_usage);
 	find_met(growth, cgroup);
+	cgroup->pinned = is_pinned(growth, cgroup);
 }
 
 /* Only cgroups in which somebody is are told at a pass. What others hold stays, but moves no more.
@@ -290,6 +303,16 @@ static void press_counter(const struct growth *growth, uint64_t usage, uint64_t 
 		rate * growth->page_size, ret);
 }
 
+/* How full it is stands; how soon the end comes is told by what its processes hold. */
+static void press_pinned(
+	const struct growth *growth, const struct measured *cgroup, struct growth_pressure *ret)
+{
+	press_counter(growth, cgroup->held, cgroup->max, cgroup->held_rate, ret);
+	ret->usage_bytes = (uint64_t)to_bytes(growth, (int64_t)cgroup->now.usage);
+	ret->ratio = (double)cgroup->now.usage / (double)cgroup->max;
+	ret->cgroup_id = cgroup->id;
+}
+
 /* Memory, and on version 1 also memory and swap together: the fuller one. False: no limit. */
 static bool press_cgroup(const struct growth *growth, const struct measured *cgroup, bool steady,
 	struct growth_pressure *ret)
@@ -299,6 +322,10 @@ static bool press_cgroup(const struct growth *growth, const struct measured *cgr
 	double rate = rate_of(growth, cgroup->rise), swap_rate = rate_of(growth, cgroup->swap_rise);
 
 	*ret = (struct growth_pressure) {.left_ns = UINT64_MAX};
+	if (cgroup->pinned) {
+		press_pinned(growth, cgroup, ret);
+		return true;
+	}
 	if (steady && cgroup->has_rise) {
 		/* Memory and swap together have no history of their own: they move as memory does.
 		 */
@@ -337,12 +364,65 @@ static bool is_nearer(const struct growth_pressure *a, const struct growth_press
 	return a->ratio > b->ratio;
 }
 
+static void hold(struct growth *growth, const struct followed *process)
+{
+	uint64_t pages = private_pages(process->anon, process->shared, process->cow);
+	struct measured *cgroup = measured_find(growth, process->cgroup_id);
+
+	for (int i = 0; cgroup && i < GROWTH_CHAIN_MAX; i++) {
+		cgroup->held += pages;
+		cgroup = measured_find(growth, cgroup->parent_id);
+	}
+}
+
+/* Only while a cgroup is pinned: it goes over all processes once more. */
+static void hold_all(struct growth *growth)
+{
+	struct slots *cgroups = &growth->cgroup_slots, *processes = &growth->process_slots;
+	uint32_t slot;
+
+	for (slot = cgroups->oldest[SLOT_LIVE]; slot != SLOT_NONE;
+		slot = cgroups->links[slot].newer) {
+		struct measured *cgroup = &growth->cgroups[slot];
+
+		/* Less what is added up now: what is left then is the rise. */
+		cgroup->held_rate = -(double)cgroup->held;
+		cgroup->held = 0;
+	}
+	for (slot = processes->oldest[SLOT_LIVE]; slot != SLOT_NONE;
+		slot = processes->links[slot].newer)
+		hold(growth, &growth->processes[slot]);
+	for (slot = cgroups->oldest[SLOT_LIVE]; slot != SLOT_NONE;
+		slot = cgroups->links[slot].newer) {
+		struct measured *cgroup = &growth->cgroups[slot];
+		double seconds = (double)(growth->pass_ns - cgroup->held_ns) / 1e9;
+
+		cgroup->held_rate =
+			cgroup->held_ns ? (cgroup->held_rate + (double)cgroup->held) / seconds : 0;
+		cgroup->held_ns = growth->pass_ns;
+	}
+}
+
+static bool any_pinned(const struct growth *growth)
+{
+	const struct slots *slots = &growth->cgroup_slots;
+
+	for (uint32_t slot = slots->oldest[SLOT_LIVE]; slot != SLOT_NONE;
+		slot = slots->links[slot].newer) {
+		if (growth->cgroups[slot].pinned)
+			return true;
+	}
+	return false;
+}
+
 void growth_weigh(struct growth *growth)
 {
 	struct slots *slots = &growth->cgroup_slots;
 	struct growth_pressure nearest, pressure;
 	uint64_t moved = 0;
 
+	if (any_pinned(growth))
+		hold_all(growth);
 	press_host(growth, &nearest);
 	for (uint32_t slot = slots->oldest[SLOT_LIVE]; slot != SLOT_NONE;
 		slot = slots->links[slot].newer) {

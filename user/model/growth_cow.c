@@ -27,6 +27,7 @@
 #define LIBRARY_PAGES 1024 /* more of a file than this is taken to be read by who maps it */
 #define CHARGE_SLACK_PART 8
 #define CHARGE_SLACK_PAGES 128 /* MEMCG_CHARGE_BATCH on two CPUs */
+#define COUNTED_AHEAD 64 /* pages: a batch of counted faults */
 #define AGREE_PART 20 /* 5 % */
 #define AGREE_BYTES (1ULL << 20)
 
@@ -69,17 +70,35 @@ static uint64_t charge_slack(uint64_t charged)
 	return charged / CHARGE_SLACK_PART + CHARGE_SLACK_PAGES;
 }
 
+/* Two counters of the same pages, read at different moments: what one is ahead by, by no more than
+ * its batch, is the other's in the next interval. */
+static uint64_t lesser(uint64_t a, uint32_t *a_ahead, uint64_t b, uint32_t *b_ahead)
+{
+	uint64_t ret;
+
+	a += *a_ahead;
+	b += *b_ahead;
+	ret = least(a, b);
+	*a_ahead = (uint32_t)least(a - ret, COUNTED_AHEAD);
+	*b_ahead = (uint32_t)least(b - ret, COUNTED_AHEAD);
+	return ret;
+}
+
 /* `grown`: by how much RSS rose at least. */
-static uint64_t copies_bound(const struct counters *before, const struct counters *now,
-	uint64_t grown, uint64_t left, bool counted)
+static uint64_t copies_bound(struct followed *process, const struct counters *before,
+	const struct counters *now, uint64_t grown, uint64_t left, bool counted)
 {
 	uint64_t faults = rise_of(now->faults, before->faults);
 	uint64_t copied = counted ? rise_of(now->copied, before->copied) : EV_UNKNOWN;
 	uint64_t charged = rise_of(now->charged, before->charged);
-	uint64_t bound = copied;
+	uint64_t bound;
 
 	if (faults != EV_UNKNOWN)
-		bound = least(bound, less(faults, grown));
+		faults = less(faults, grown);
+	if (faults != EV_UNKNOWN && copied != EV_UNKNOWN)
+		bound = lesser(faults, &process->faults_ahead, copied, &process->copied_ahead);
+	else
+		bound = least(faults, copied);
 	if (bound == EV_UNKNOWN)
 		return 0;
 	if (charged != EV_UNKNOWN)
@@ -197,8 +216,8 @@ void followed_interval(
 	grown = execed ? above(resident_of(now)) : grown_between(&before, now);
 	interval.counted = counted_since(growth, growth->before_ns);
 	if (was_there && !execed)
-		interval.bound =
-			copies_bound(&before, now, grown, shared_left(process), interval.counted);
+		interval.bound = copies_bound(
+			process, &before, now, grown, shared_left(process), interval.counted);
 	account_other(growth, &interval, &before, now, grown);
 	push(growth, process, &interval);
 }
@@ -228,7 +247,7 @@ void followed_last_interval(struct growth *growth, struct followed *process,
 		return;
 	grown = rise + (execed ? above(resident_of(end)) : grown_between(&before, end));
 	if (was_there && !execed && process->census_cgroup_id == process->cgroup_id)
-		pages = copies_bound(&before, end, grown, shared_left(process),
+		pages = copies_bound(process, &before, end, grown, shared_left(process),
 			counted_since(growth, last_pass(growth).time_ns));
 	account_other(growth, &interval, &before, end, grown);
 	if (interval.charges)

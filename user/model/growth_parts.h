@@ -103,6 +103,8 @@ struct followed {
 	struct counters census; /* of the last pass that it was in */
 	uint32_t pass; /* its number; 0: none */
 	uint32_t pad;
+	/* By how much one of the counters of copies was ahead of the other at that pass. */
+	uint32_t faults_ahead, copied_ahead;
 	int64_t anon, mapped, swap; /* last known */
 	uint64_t cow, cached;
 
@@ -138,8 +140,12 @@ struct measured {
 	bool made; /* its making was told: before it is heard of first, it holds nothing */
 	bool has_rise; /* the following hold: it was in the last two passes */
 	bool met_limit; /* of its own, between them */
+	bool pinned; /* full, and reclaim makes room: usage does not tell how near the end is */
 	bool met_below; /* its own or one below it */
 	int64_t rise, swap_rise, children_rise;
+	uint64_t held; /* by processes in it and below: what no reclaim of page cache gets back */
+	uint64_t held_ns; /* at which pass; 0: never looked at */
+	double held_rate; /* pages a second since the look before */
 	struct sums sums;
 
 	uint64_t told_usage, told_ns;
