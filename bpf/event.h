@@ -308,10 +308,10 @@ struct ev_sample {
 	struct ev_hdr hdr;
 	__u32 tgid;
 	__u32 ppid; /* tgid of the real parent */
-	__u32 uid;
 	__s32 oom_score_adj;
 	__u32 flags; /* enum ev_task_flag */
 	__u32 why; /* enum ev_sample_why */
+	__u32 pad;
 	__u64 start_ns;
 	__u64 mm; /* 0: it has none any more */
 	__u64 cgroup_id;

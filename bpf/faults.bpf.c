@@ -40,7 +40,6 @@ static __always_inline void sample_write(
 	e->why = why;
 	e->tgid = BPF_CORE_READ(task, tgid);
 	e->ppid = BPF_CORE_READ(task, real_parent, tgid);
-	e->uid = BPF_CORE_READ(task, real_cred, uid.val);
 	e->oom_score_adj = BPF_CORE_READ(task, signal, oom_score_adj);
 	e->start_ns = count->start_ns;
 	e->mm = (u64)mm;

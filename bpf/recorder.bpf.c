@@ -108,7 +108,7 @@ static __always_inline void sample_counts(struct ev_sample *e)
 	struct process_count *count = NULL;
 	u32 tgid = e->tgid;
 
-	if (copies_counted || charges_counted)
+	if (counting)
 		count = bpf_map_lookup_elem(&process_counts, &tgid);
 	if (count && count->start_ns != e->start_ns)
 		count = NULL;
@@ -155,16 +155,14 @@ static __always_inline void sample_memory(struct ev_sample *e, struct task_struc
 		sample_orphans(e, task);
 		return;
 	}
-	e->mm = address_of(mm);
+	e->mm = (u64)mm;
 	rss_typed(e, mm);
 	e->pgtables_bytes = mm->pgtables_bytes.counter;
 }
 
-static __always_inline void sample_typed(struct ev_sample *e, struct task_struct *task)
+static __always_inline void sample_typed(
+	struct ev_sample *e, struct task_struct *task, struct cgroup_subsys_state *css)
 {
-	struct task_struct *leader = task->group_leader;
-	struct cgroup_subsys_state *css = css_of_set(task->cgroups);
-
 	e->hdr.len = sizeof(*e);
 	e->hdr.kind = EV_SAMPLE;
 	e->hdr.version = EV_VERSION;
@@ -172,9 +170,8 @@ static __always_inline void sample_typed(struct ev_sample *e, struct task_struct
 	e->why = EV_SAMPLE_CENSUS;
 	e->tgid = task->tgid;
 	e->ppid = task->real_parent->tgid;
-	e->uid = task->real_cred->uid.val;
 	e->oom_score_adj = task->signal->oom_score_adj;
-	e->start_ns = leader->start_boottime;
+	e->start_ns = task->start_boottime;
 	e->cgroup_id = memcg_id(css);
 	sample_flags(e, task);
 	sample_memory(e, task);
@@ -255,9 +252,9 @@ int recorder_iter(struct bpf_iter__task *ctx)
 	if (!task || task->pid != task->tgid || task->flags & PF_KTHREAD)
 		return 0;
 	__builtin_memset(&e, 0, sizeof(e));
-	sample_typed(&e, task);
+	css = css_of_set(task->cgroups);
+	sample_typed(&e, task, css);
 	bpf_seq_write(seq, &e, sizeof(e));
-	css = css_of_task(task);
 	for (i = 0; i < EV_MAX_LEVELS && css; i++) {
 		if (!usage_tell(seq, (u64)css, e.tgid))
 			break;

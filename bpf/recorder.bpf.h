@@ -69,6 +69,8 @@ extern struct fault_batches_map fault_batches SEC(".maps");
 extern const volatile bool copies_counted;
 extern const volatile bool charges_counted;
 extern const volatile __u32 fault_period;
+/* Is anything in the table of processes? Until then no pass looks there. */
+extern bool counting;
 /* A sample between two passes is sent once a process has moved by so much; set while running, too.
  */
 extern __u64 sample_pages;

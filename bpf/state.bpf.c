@@ -18,6 +18,7 @@ struct oom_scope scope = {};
 __u32 last_number = 0;
 __u64 drops[EV_DROP_COUNT] = {};
 __u64 sample_pages = 4096;
+bool counting = false;
 
 /* Set by the loader before the programs are loaded. */
 const volatile bool scope_hooked = false; /* out_of_memory()'s entry and return are hooked */

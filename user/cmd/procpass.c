@@ -83,7 +83,6 @@ static void fill_sample(struct procpass *pass, pid_t pid, const struct proc_memo
 		.time_ns = pass->now_ns};
 	sample->tgid = pid;
 	sample->ppid = memory->ppid;
-	sample->uid = memory->uid;
 	sample->oom_score_adj =
 		memory->oom_score_adj == PROC_ADJ_UNKNOWN ? 0 : memory->oom_score_adj;
 	sample->flags =

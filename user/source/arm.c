@@ -85,6 +85,7 @@ int tracer_arm(struct tracer *tracer, bool on)
 		disarm(tracer);
 		return 0;
 	}
+	tracer->skel->bss->counting = true;
 	if (alternative->programs[0].kind == HOOK_PERF)
 		error = arm_perf(tracer, alternative);
 	else

@@ -151,6 +151,7 @@ static void rodata_fill(struct oomsnoop *skel, const struct tracer_options *opti
 	skel->rodata->cpu_count = options->host->cpus;
 	skel->rodata->copies_counted = tells_copies(hooks);
 	skel->rodata->charges_counted = hook_served(hooks, HOOK_CHARGE);
+	skel->bss->counting = hook_served(hooks, HOOK_CHARGE);
 	skel->rodata->fault_period =
 		options->fault_period ? options->fault_period : DEFAULT_FAULT_PERIOD;
 	skel->rodata->ring_busy_bytes = ring / 2;
