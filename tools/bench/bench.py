@@ -6,6 +6,8 @@ import sys
 import guest
 import lib
 import native
+import recorder
+import storms
 
 SECTIONS = {
     "guest-peers": guest.peers,
@@ -14,6 +16,14 @@ SECTIONS = {
     "storm": native.storm,
     "left-on": native.left_on,
     "memory": native.memory,
+    "faults": storms.faults,
+    "cow": storms.cow,
+    "forks": storms.forks,
+    "tmpfs": storms.tmpfs,
+    "census": recorder.census,
+    "rest": recorder.rest,
+    "recorder-memory": recorder.memory,
+    "guest-faults": guest.faults,
 }
 
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Side by side in a guest with a stock kernel, where the tools that people use today can attach."""
+"""In a guest with a stock kernel: side by side with the tools that people use today, which can attach there,
+and how often the BPF programs run."""
 import json
 import os
 import re
@@ -13,6 +14,7 @@ from lib import BENCH, BUILD, STATIC, TOP, Account, median, progress, section, t
 
 SERIES = "6.1"
 STARTS = 5
+FAULTS = 200000
 SECONDS = 1500
 TOOLS = ("oomsnoop", "oomkill", "bpftrace")
 NAMES = {"oomsnoop": "oomsnoop-static", "oomkill": "libbpf-tools oomkill", "bpftrace": "bpftrace"}
@@ -37,6 +39,10 @@ def libraries(binary):
     return [binary] + re.findall(r"(/\S+) \(0x", said)
 
 
+def find_program(name):
+    return shutil.which(name, path=os.environ["PATH"] + ":/usr/sbin:/sbin")
+
+
 def copy_with_libraries(root, binary):
     for path in libraries(binary):
         target = root + path
@@ -51,6 +57,7 @@ def make_initramfs(root, image):
     here = os.path.dirname(__file__)
     own = {shutil.which("busybox"): "busybox", STATIC: "oomsnoop",
            os.path.join(BENCH, "victims"): "victims", os.path.join(BENCH, "stopwatch"): "stopwatch",
+           os.path.join(BENCH, "faults"): "faults",
            os.path.join(BUILD, "tests/workloads/forkeat"): "forkeat"}
     for source, name in own.items():
         shutil.copy(source, os.path.join(root, "bin", name))
@@ -59,8 +66,8 @@ def make_initramfs(root, image):
     os.chmod(os.path.join(root, "init"), 0o755)
     with open(os.path.join(root, "oomkill.bt"), "w", encoding="utf-8") as file:
         file.write(SCRIPT)
-    for name in ("oomkill", "bpftrace"):
-        copy_with_libraries(root, shutil.which(name))
+    for name in ("oomkill", "bpftrace", "bpftool"):
+        copy_with_libraries(root, find_program(name))
     # Not compressed: unpacking under emulation would take longer than reading.
     names = subprocess.run(["find", "."], cwd=root, capture_output=True, check=True).stdout
     with open(image, "wb") as file:
@@ -69,10 +76,10 @@ def make_initramfs(root, image):
     shutil.rmtree(root)
 
 
-def boot(kernel, image, out):
+def boot(kernel, image, out, what):
     console, results = os.path.join(out, "console.log"), os.path.join(out, "results.tar.gz")
     append = (f"console=ttyS0 loglevel=1 panic=-1 rdinit=/init mitigations=off rootfstype=ramfs "
-              f"printk.devkmsg=on bench.starts={STARTS}")
+              f"printk.devkmsg=on bench.what={what} bench.starts={STARTS} bench.faults={FAULTS}")
     subprocess.run(
         ["qemu-system-x86_64", "-accel", "tcg,thread=single", "-cpu", "max", "-m", "2048", "-smp",
          "2", "-nodefaults", "-display", "none", "-monitor", "none", "-no-reboot",
@@ -175,17 +182,30 @@ def memory_table(out):
     table(["tool", "VmRSS attached", "VmHWM attached", "VmRSS after", "VmHWM after"], rows)
 
 
+class Guest:
+    """Boots one, has it measure, and holds the folder of what it sent (out)."""
+
+    def __init__(self, what):
+        kernel = subprocess.run([os.path.join(TOP, "tools/fetch-kernel"), SERIES],
+                                stdout=subprocess.PIPE, text=True, check=True).stdout.strip()
+        keep = os.environ.get("OOMSNOOP_BENCH_OUT")
+        self.scratch = tempfile.TemporaryDirectory(prefix="oomsnoop-bench-")
+        self.out = keep or os.path.join(self.scratch.name, "out")
+        os.makedirs(self.out, exist_ok=True)
+        image = os.path.join(self.scratch.name, "initramfs")
+        make_initramfs(os.path.join(self.scratch.name, "root"), image)
+        progress(f"guest, {what}: takes some minutes; all is emulated")
+        boot(kernel, image, self.out, what)
+
+    def __enter__(self):
+        return self.out
+
+    def __exit__(self, *_):
+        self.scratch.cleanup()
+
+
 def peers():
-    kernel = subprocess.run([os.path.join(TOP, "tools/fetch-kernel"), SERIES], stdout=subprocess.PIPE,
-                            text=True, check=True).stdout.strip()
-    keep = os.environ.get("OOMSNOOP_BENCH_OUT")
-    with tempfile.TemporaryDirectory(prefix="oomsnoop-bench-") as scratch:
-        out = keep or os.path.join(scratch, "out")
-        os.makedirs(out, exist_ok=True)
-        image = os.path.join(scratch, "initramfs")
-        make_initramfs(os.path.join(scratch, "root"), image)
-        progress("guest: takes some minutes; all is emulated")
-        boot(kernel, image, out)
+    with Guest("peers") as out:
         section("Beside the tools in use", "tools/bench/run guest-peers",
                 f"A guest with Debian's stock kernel ({read(out, 'release').strip()}), emulated, so "
                 "its times are only good as ratios. All three tools are\nattached at once and see the "
@@ -201,3 +221,50 @@ def peers():
         print("Memory of each, once attached and after all phases. oomsnoop's is locked and holds its "
               "tables of names.\n")
         memory_table(out)
+
+
+# --- runs of BPF programs ---
+
+RUNS = (("before", "--without recorder,charge,faults"), ("defaults", "defaults"),
+        ("armed", "--faults always"), ("every", "--faults always --fault-period 1"))
+STORMS = (("touch", "first touch"), ("cow", "copy on write"), ("fork", "fork, exit"),
+          ("write", "64 KiB written to tmpfs"))
+
+
+def program_runs(out, name):
+    return {program["id"]: (program["name"], program.get("run_cnt", 0))
+            for program in json.loads(read(out, name))}
+
+
+def runs_row(out, name, kind):
+    """Operations and page faults of the storm, runs of each program."""
+    operations, _, _, faults = map(int, read(out, f"{name}.{kind}.storm").split())
+    before = program_runs(out, f"{name}.{kind}.before")
+    by_name = {}
+    for number, (program, runs) in program_runs(out, f"{name}.{kind}.after").items():
+        spent = runs - before.get(number, (program, 0))[1]
+        # A pass runs by the clock, which is slow here, and not for an operation.
+        if spent and not program.endswith("_iter"):
+            by_name[program] = by_name.get(program, 0) + spent
+    return operations, faults, by_name
+
+
+def faults():
+    with Guest("faults") as out:
+        section("Runs of BPF programs", "tools/bench/run guest-faults",
+                f"A guest with Debian's stock kernel ({read(out, 'release').strip()}), in a memory cgroup "
+                "without a limit. How often the tracer's BPF programs\nrun is the kernel's own count "
+                "(kernel.bpf_stats_enabled), which emulation does not change; times in the guest would "
+                f"mean nothing.\n{FAULTS:,} page faults of each kind, {FAULTS // 100:,} forks and "
+                f"{FAULTS // 16:,} writes. The program of a pass over all processes is left out: it runs by the clock.")
+        rows = []
+        for kind, title in STORMS:
+            for name, options in RUNS:
+                operations, faulted, by_name = runs_row(out, name, kind)
+                most = sorted(by_name.items(), key=lambda one: -one[1])[:4]
+                rows.append([title, options, f"{faulted / operations:.3f}",
+                             f"{sum(by_name.values()) / operations * 1e6:,.0f}",
+                             ", ".join(f"{program} {runs / operations * 1e6:,.0f}"
+                                       for program, runs in most)])
+        table(["operation", "oomsnoop", "page faults each", "runs in a million operations",
+               "of those, by program"], rows)

@@ -17,11 +17,39 @@ BENCH = os.path.join(BUILD, "bench")
 SHARED = os.path.join(BUILD, "oomsnoop")
 STATIC = os.path.join(BUILD, "oomsnoop-static")
 MIB = 1 << 20
+# Only the tool at its defaults, beside nothing: minutes in place of an hour.
+QUICK = os.environ.get("OOMSNOOP_BENCH_QUICK") == "1"
 TICK_MS = 1000 / os.sysconf("SC_CLK_TCK")
 
 
 def progress(text):
     print("bench: " + text, file=sys.stderr, flush=True)
+
+
+# --- quiet ---
+
+WAIT = int(os.environ.get("OOMSNOOP_BENCH_WAIT", "60"))
+
+
+def busy_share():
+    """Of all CPUs, over a second."""
+    def read():
+        with open("/proc/stat", encoding="utf-8") as file:
+            fields = list(map(int, file.readline().split()[1:]))
+        return sum(fields[:8]), fields[3] + fields[4]
+    total, idle = read()
+    time.sleep(1)
+    total_after, idle_after = read()
+    return 1 - (idle_after - idle) / max(1, total_after - total)
+
+
+def wait_quiet():
+    """Waits until others leave the CPUs alone, but no longer than WAIT seconds."""
+    deadline = time.monotonic() + WAIT
+    while busy_share() > 0.05:
+        if time.monotonic() > deadline:
+            progress("the machine is busy with other work: goes on all the same")
+            return
 
 
 # --- figures ---
@@ -78,7 +106,7 @@ the figure is a ratio of runs that took turns.
 # --- cgroups ---
 
 class Cgroups:
-    """count cgroups of limit MiB each, below one of our own."""
+    """count cgroups of limit MiB each (None: no limit), below one of our own."""
 
     def __init__(self, count, limit):
         self.version, mount = memory_mount()
@@ -89,7 +117,8 @@ class Cgroups:
         self.paths = [os.path.join(self.parent, f"c{i}") for i in range(count)]
         for path in self.paths:
             os.mkdir(path)
-            write(os.path.join(path, self.limit_name()), str(limit * MIB))
+            if limit is not None:
+                write(os.path.join(path, self.limit_name()), str(limit * MIB))
 
     def limit_name(self):
         return "memory.limit_in_bytes" if self.version == 1 else "memory.max"
@@ -174,6 +203,93 @@ def run_victims(cgroups, mib, count, sequential=False):
     return Account(done.stdout)
 
 
+# --- what a process costs ---
+
+def cpu_ms(pid):
+    """On the CPU so far; exact where the scheduler tells it, else in ticks of the clock."""
+    try:
+        with open(f"/proc/{pid}/schedstat", encoding="utf-8") as file:
+            ran = int(file.read().split()[0]) / 1e6
+        if ran:
+            return ran
+    except OSError:
+        pass
+    with open(f"/proc/{pid}/stat", encoding="utf-8") as file:
+        fields = file.read().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) * TICK_MS
+
+
+def bpf_objects(pid, kind):
+    """The BPF programs ("prog") or maps ("map") that a process holds: id -> what fdinfo tells."""
+    found = {}
+    folder = f"/proc/{pid}/fdinfo"
+    for name in os.listdir(folder):
+        try:
+            with open(os.path.join(folder, name), encoding="utf-8") as file:
+                fields = dict(line.split(":", 1) for line in file if ":" in line)
+        except OSError:
+            continue
+        fields = {key: value.strip() for key, value in fields.items()}
+        # A link tells the id of its program, too, but not its type.
+        if kind + "_id" in fields and kind + "_type" in fields:
+            found[int(fields[kind + "_id"])] = fields
+    return found
+
+
+class BpfStats:
+    """Has the kernel count and time the runs of BPF programs (it takes the time of two readings of
+    the clock for each run)."""
+
+    PATH = "/proc/sys/kernel/bpf_stats_enabled"
+
+    def __enter__(self):
+        with open(self.PATH, encoding="utf-8") as file:
+            self.before = file.read().strip()
+        write(self.PATH, "1")
+        return self
+
+    def __exit__(self, *_):
+        write(self.PATH, self.before)
+
+    @staticmethod
+    def runs(pid):
+        """id -> (runs, nanoseconds)."""
+        return {number: (int(fields["run_cnt"]), int(fields["run_time_ns"]))
+                for number, fields in bpf_objects(pid, "prog").items() if "run_cnt" in fields}
+
+    @staticmethod
+    def since(before, after):
+        return {number: (after[number][0] - before.get(number, (0, 0))[0],
+                         after[number][1] - before.get(number, (0, 0))[1]) for number in after}
+
+
+def program_name(number):
+    done = subprocess.run(["bpftool", "-j", "prog", "show", "id", str(number)],
+                          capture_output=True, text=True, check=False)
+    try:
+        return json.loads(done.stdout)["name"]
+    except (ValueError, KeyError):
+        return str(number)
+
+
+class Idle:
+    """count processes that do nothing, or with `-i MS` change their memory now and then."""
+
+    def __init__(self, count, args=(), cgroups=()):
+        self.process = subprocess.Popen([os.path.join(BENCH, "idle"), *args, str(count), *cgroups],
+                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        if self.process.stdout.readline() != b"READY\n":
+            sys.exit("bench: cannot start the idle processes")
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.stdin.close()
+        self.process.wait()
+        self.process.stdout.close()
+
+
 # --- the tracer ---
 
 class Tracer:
@@ -210,21 +326,15 @@ class Tracer:
         return [int(found[name][0]) for name in names]
 
     def cpu_ms(self):
-        """On the CPU so far; exact where the scheduler tells it, else in ticks of the clock."""
-        try:
-            with open(f"/proc/{self.process.pid}/schedstat", encoding="utf-8") as file:
-                ran = int(file.read().split()[0]) / 1e6
-            if ran:
-                return ran
-        except OSError:
-            pass
-        with open(f"/proc/{self.process.pid}/stat", encoding="utf-8") as file:
-            fields = file.read().rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) * TICK_MS
+        return cpu_ms(self.process.pid)
 
     def stop(self):
         """Ends it. Lists (arrival ns, record)."""
         self.process.send_signal(signal.SIGTERM)
+        return self.finish()
+
+    def finish(self):
+        """Its end has come, or will by itself."""
         if self.process.wait(30):
             sys.exit(f"bench: oomsnoop ended with {self.process.returncode}: {self.errors()}")
         self.reader.wait(30)
@@ -244,6 +354,11 @@ def kills(records):
 
 def victims_of(record):
     return [victim["pid"] for victim in record.get("victims", [])]
+
+
+def last_stop(records):
+    stops = [record for _, record in records if record["type"] == "stop"]
+    return stops[-1] if stops else {}
 
 
 def times_told(records, pids):

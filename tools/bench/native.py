@@ -5,7 +5,7 @@ import subprocess
 import os
 import time
 
-from lib import (BENCH, SHARED, STATIC, Cgroups, Tracer, kills, median, progress,
+from lib import (BENCH, SHARED, STATIC, Cgroups, Tracer, kills, last_stop, median, progress,
                  quantile, quartiles, run_victims, section, table, times_told)
 
 PEER = ["bpftrace", "-e", 'tracepoint:oom:mark_victim { printf("%d\\n", args->pid); }']
@@ -115,12 +115,11 @@ class StormRun:
         """How the records stand to what died: (victims, once, twice or more, never, told lost)."""
         told = times_told(self.records, self.account.killed)
         count = collections.Counter(told.values())
-        stop = [record for _, record in self.records if record["type"] == "stop"]
         own = [record for _, record in kills(self.records)
                if record["victim_pid"] in self.account.killed]
         return {"victims": len(told), "once": count[1],
                 "more": sum(n for times, n in count.items() if times > 1), "never": count[0],
-                "stop": stop[-1] if stop else {}, "records": own,
+                "stop": last_stop(self.records), "records": own,
                 "closed": collections.Counter(record["closed"] for record in own)}
 
 

@@ -4,9 +4,9 @@
  *
  * Starts a tracer and tells how long it took from execve() until it was attached:
  *   without -a  until it wrote "READY" to file descriptor 9 (pass it --ready-fd 9)
- *   with -a     until a perf event of its own (tracepoint, kprobe) has a BPF program on it, which
- *               the kernel is asked for again and again: no tool's own word is taken
- * Prints "pid NS RSS HWM LCK" (KiB) and ends the tracer with SIGINT, or with -k leaves it running.
+ *   with -a     until a perf event of its own (tracepoint, kprobe, sample) has a BPF program on it,
+ * which the kernel is asked for again and again: no tool's own word is taken Prints "pid NS RSS HWM
+ * LCK" (KiB) and ends the tracer with SIGINT, or with -k leaves it running.
  */
 #include <fcntl.h>
 #include <limits.h>
@@ -53,7 +53,8 @@ static int program_on(pid_t pid, int fd)
 {
 	union bpf_attr attr = {.task_fd_query = {.pid = pid, .fd = fd}};
 
-	return !syscall(SYS_bpf, BPF_TASK_FD_QUERY, &attr, sizeof(attr));
+	/* Of a program on a sampling event the kernel says no more than that it is there. */
+	return !syscall(SYS_bpf, BPF_TASK_FD_QUERY, &attr, sizeof(attr)) || errno == EOPNOTSUPP;
 }
 
 static uint64_t wait_attached(pid_t pid)
