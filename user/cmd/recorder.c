@@ -278,9 +278,8 @@ void recorder_incident(struct recorder *recorder, struct incident *incident,
 	if (stamp_ns <= recorder->last_ns)
 		stamp_ns = recorder->last_ns + 1;
 	if (now_ns < incident->time_ns + KILL_PASS_NS &&
-		now_ns > recorder->kill_pass_ns + KILL_PASS_GAP_NS && stamp_ns <= now_ns) {
+		now_ns > recorder->last_ns + KILL_PASS_GAP_NS && stamp_ns <= now_ns) {
 		pass_run(recorder, stamp_ns, incident);
-		recorder->kill_pass_ns = now_ns;
 	} else {
 		stamp_ns = incident->time_ns;
 	}

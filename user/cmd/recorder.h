@@ -42,7 +42,6 @@ struct recorder {
 	uint64_t next_ns; /* when the next pass is due */
 	uint64_t interval_ns; /* until the one after it */
 	uint64_t last_ns; /* time that the last pass was stamped with */
-	uint64_t kill_pass_ns; /* when the last one for a kill was run */
 	unsigned int quiet; /* passes since anything moved */
 	uint64_t passes, passes_failed, arm_count;
 	uint64_t spent_ns; /* on the CPU, in all passes */

@@ -26,6 +26,7 @@
 #define FAULT_AROUND 16 /* mm/memory.c */
 #define LIBRARY_PAGES 1024 /* more of a file than this is taken to be read by who maps it */
 #define CHARGE_SLACK_PART 8
+#define MISSED_PART 8
 #define CHARGE_SLACK_PAGES 128 /* MEMCG_CHARGE_BATCH on two CPUs */
 #define COUNTED_AHEAD 64 /* pages: a batch of counted faults */
 #define AGREE_PART 20 /* 5 % */
@@ -95,6 +96,10 @@ static uint64_t copies_bound(struct followed *process, const struct counters *be
 
 	if (faults != EV_UNKNOWN)
 		faults = less(faults, grown);
+	/* Since 7.0 the kernel passes over a program that was interrupted on that CPU: a few faults
+	 * are not counted. */
+	if (copied != EV_UNKNOWN)
+		copied += copied / MISSED_PART;
 	if (faults != EV_UNKNOWN && copied != EV_UNKNOWN)
 		bound = lesser(faults, &process->faults_ahead, copied, &process->copied_ahead);
 	else
