@@ -24,8 +24,8 @@ WARN := -Wall -Wextra -Werror -Wformat=2 -Wshadow -Wstrict-prototypes -Wmissing-
 CPPFLAGS := -D_GNU_SOURCE -DOOMSNOOP_VERSION='"$(VERSION)"' -Iuser -Ibpf -I$(B)
 CFLAGS ?= -O2 -g
 CFLAGS += -std=gnu17 -fno-omit-frame-pointer $(WARN)
-LDLIBS := -lbpf -lelf -lz -lcap-ng
-STATIC_LDLIBS := -lbpf -lelf -lz -lcap-ng
+LDLIBS := -lbpf -lelf -lz -llzma -lzstd -lcap-ng
+STATIC_LDLIBS := -lbpf -lelf -lz -llzma -lzstd -lcap-ng
 
 # The object that defines the maps goes first: bpftool's linker takes their place from the first mention.
 BPF_SRCS := bpf/state.bpf.c $(filter-out bpf/state.bpf.c,$(wildcard bpf/*.bpf.c))
@@ -79,7 +79,7 @@ $(PURE_LIB): $(PURE_OBJS)
 
 $(B)/tests/unit/%: tests/unit/%.c $(PURE_LIB)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(CPPFLAGS) -Itests/unit $(CFLAGS) -MMD -MP -o $@ $< $(PURE_LIB) -lcmocka -ljansson -lcap-ng
+	$(Q)$(CC) $(CPPFLAGS) -Itests/unit $(CFLAGS) -MMD -MP -o $@ $< $(PURE_LIB) -lcmocka -ljansson -lz -llzma -lzstd -lcap-ng
 
 WORKLOADS := $(patsubst tests/workloads/%.c,$(B)/tests/workloads/%,$(wildcard tests/workloads/*.c))
 $(B)/tests/workloads/%: tests/workloads/%.c tests/workloads/workload.h

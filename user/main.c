@@ -6,6 +6,7 @@
 
 #include "cmd/doctor.h"
 #include "cmd/live.h"
+#include "cmd/parse.h"
 #include "cmd/rank.h"
 
 const char *argp_program_version = "oomsnoop " OOMSNOOP_VERSION;
@@ -16,6 +17,7 @@ static const struct {
 	int (*run)(int argc, char **argv);
 } commands[] = {
 	{"doctor", "oomsnoop doctor", cmd_doctor},
+	{"parse", "oomsnoop parse", cmd_parse},
 	{"rank", "oomsnoop rank", cmd_rank},
 };
 

@@ -294,11 +294,13 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
 static const struct argp argp = {
 	.options = option_table,
 	.parser = parse_option,
-	.args_doc = "\ndoctor [--json]\nrank [--cgroup PATH] [--json] [-n N]",
+	.args_doc =
+		"\ndoctor [--json]\nparse [--json|--text] [FILE…|-]\nrank [--cgroup PATH] [--json] [-n N]",
 	.doc = "Explains every kill of the kernel's OOM killer as it happens: whose limit was hit, who asked "
 	       "for the page, who died and why that one, and what came after.\n"
 	       "`oomsnoop doctor` tells what works on this kernel and with these rights, `oomsnoop rank` who "
-	       "would be killed next; that one needs neither BPF nor root.\v"
+	       "would be killed next, `oomsnoop parse` what kernel logs tell of earlier kills; those two need "
+	       "neither BPF nor root.\v"
 	       "Records go to stdout, everything else to stderr.\n"
 	       "Exit status: 0 done; 1 failed; 64 usage; 69 the kernel lacks what is needed; 74 output "
 	       "error; 77 not permitted.",

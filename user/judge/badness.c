@@ -23,6 +23,8 @@ struct badness badness_of(
 		.swap_pages = counter(task, sum, EV_RSS_SWAP),
 	};
 
+	if (task->unknown & TASK_UNKNOWN_SPLIT)
+		ret.rss_pages = (int64_t)task->rss_total_pages;
 	if (task->pgtables_bytes != UNKNOWN_U64)
 		ret.pgtables_pages = task->pgtables_bytes / page_size;
 	if (totalpages != UNKNOWN_U64) {

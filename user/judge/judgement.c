@@ -15,9 +15,18 @@ const char *scope_name(enum scope scope)
 
 const char *outcome_name(enum incident_outcome outcome)
 {
-	if (outcome == OUTCOME_ALREADY_EXITING)
+	switch (outcome) {
+	case OUTCOME_ALREADY_EXITING:
 		return "already-exiting";
-	return outcome == OUTCOME_NO_KILLABLE ? "no-killable" : "killed";
+	case OUTCOME_NO_KILLABLE:
+		return "no-killable";
+	case OUTCOME_PANIC:
+		return "panic";
+	case OUTCOME_UNKNOWN:
+		return "unknown";
+	default:
+		return "killed";
+	}
 }
 
 const char *closed_name(enum incident_closed closed)
@@ -161,7 +170,7 @@ static void judge_badness(const struct incident *incident, const struct host_fac
 	/* Marked without a choice, where a choice would have been seen: there was no sum. */
 	if (!task || ret->totalpages == UNKNOWN_U64 || (coverage->full_tier && !incident->has_oc))
 		return;
-	ret->has_badness = true;
+	ret->has_badness = ret->has_held = true;
 	ret->badness = badness_of(task, sum, ret->totalpages, host->page_size);
 	if (task->flags & EV_TASK_RSS_EXACT) {
 		ret->has_other = true;
@@ -175,6 +184,23 @@ static void judge_badness(const struct incident *incident, const struct host_fac
 		ret->has_oom_score = true;
 		ret->victim_oom_score = badness_immune(task) ? 0 : oom_score_of(&of_all, all);
 	}
+}
+
+/* The row that the kernel printed of the victim. Kernels that do not count page tables in bytes yet
+ * give root a discount, too: of those no sum is told. */
+static void judge_badness_of_log(
+	const struct incident *incident, const struct host_facts *host, struct judgement *ret)
+{
+	const uint32_t needed = TASK_UNKNOWN_SWAP | TASK_UNKNOWN_ADJ | TASK_PTES_ONLY;
+	const struct task_facts *task = &incident->chosen;
+
+	ret->rss_sum = RSS_APPROX;
+	if (!task->tgid)
+		return;
+	ret->has_held = true;
+	ret->badness = badness_of(task, RSS_APPROX, ret->totalpages, host->page_size);
+	ret->has_badness = ret->totalpages != UNKNOWN_U64 && !(task->unknown & needed) &&
+			   task->pgtables_bytes != UNKNOWN_U64;
 }
 
 static bool is_victim(const struct incident *incident, const struct task_facts *task)
@@ -266,7 +292,7 @@ static void judge_composition(const struct incident *incident, struct judgement 
 		incident->stat_usage_bytes > named ? incident->stat_usage_bytes - named : 0;
 }
 
-static void missing_add(struct judgement *ret, const char *field, const char *why)
+void judge_missing_add(struct judgement *ret, const char *field, const char *why)
 {
 	if (ret->missing_count < MISSING_MAX)
 		ret->missing[ret->missing_count++] = (struct missing) {field, why};
@@ -275,7 +301,7 @@ static void missing_add(struct judgement *ret, const char *field, const char *wh
 static void missing_all(struct judgement *ret, const char *const *fields, const char *why)
 {
 	for (; *fields; fields++)
-		missing_add(ret, *fields, why);
+		judge_missing_add(ret, *fields, why);
 }
 
 static const char *why_not_exited(const struct incident *incident, const struct coverage *coverage)
@@ -295,19 +321,21 @@ static void missing_after(
 	const struct incident *incident, const struct coverage *coverage, struct judgement *ret)
 {
 	if (ret->exit_ns == UNKNOWN_U64)
-		missing_add(ret, "exit_ms", why_not_exited(incident, coverage));
+		judge_missing_add(ret, "exit_ms", why_not_exited(incident, coverage));
 	if (!coverage->reaper_hook)
-		missing_add(ret, "reaped", "the reaper's tracepoints could not be hooked here");
+		judge_missing_add(
+			ret, "reaped", "the reaper's tracepoints could not be hooked here");
 	if (ret->freed_bytes != UNKNOWN_U64)
 		return;
 	if (ret->scope != SCOPE_MEMCG)
-		missing_add(ret, "freed_bytes", "measured only for the cgroup whose limit was hit");
+		judge_missing_add(
+			ret, "freed_bytes", "measured only for the cgroup whose limit was hit");
 	else if (ret->limit_level < 0)
-		missing_add(ret, "freed_bytes", "the records of the cgroup chain were lost");
+		judge_missing_add(ret, "freed_bytes", "the records of the cgroup chain were lost");
 	else if (!coverage->freed_hook)
-		missing_add(ret, "freed_bytes", "exit_mmap could not be hooked here");
+		judge_missing_add(ret, "freed_bytes", "exit_mmap could not be hooked here");
 	else
-		missing_add(ret, "freed_bytes",
+		judge_missing_add(ret, "freed_bytes",
 			"the victim's memory was not seen to come back (another process may hold it)");
 }
 
@@ -340,13 +368,14 @@ static void missing_victim(
 	if (task->flags & EV_TASK_PARTIAL)
 		missing_all(ret, identity, "this kernel's tracepoint tells only the pid");
 	if (!incident->victim_cmdline[0])
-		missing_add(ret, "victim_cmdline",
+		judge_missing_add(ret, "victim_cmdline",
 			coverage->process_hook ? "the process was not seen before it was killed"
 					       : "process starts could not be hooked here");
 	if (!incident->victim_exe[0])
-		missing_add(ret, "victim_exe", "the link was not readable while the process lived");
+		judge_missing_add(
+			ret, "victim_exe", "the link was not readable while the process lived");
 	if (!incident->victim_cgroup[0])
-		missing_add(ret, "victim_cgroup", "the path of its cgroup was not learnt");
+		judge_missing_add(ret, "victim_cgroup", "the path of its cgroup was not learnt");
 	if (!ret->has_badness)
 		missing_all(ret, sum,
 			coverage->full_tier && !incident->has_oc
@@ -374,9 +403,9 @@ static void missing_trigger(
 		return;
 	}
 	if (!incident->trigger_cgroup[0])
-		missing_add(ret, "trigger_cgroup", "the path of its cgroup was not learnt");
+		judge_missing_add(ret, "trigger_cgroup", "the path of its cgroup was not learnt");
 	if (!incident->trigger_cmdline[0] && !(incident->trigger_flags & EV_CONTEXT_KTHREAD))
-		missing_add(ret, "trigger_cmdline", "the process was not seen before");
+		judge_missing_add(ret, "trigger_cmdline", "the process was not seen before");
 }
 
 static void missing_limit(const struct incident *incident, struct judgement *ret)
@@ -384,18 +413,18 @@ static void missing_limit(const struct incident *incident, struct judgement *ret
 	static const char *const limit[] = {"limit_cgroup", "limit_bytes", "usage_bytes", NULL};
 
 	if (!incident->level_count)
-		missing_add(ret, "limits", "the records of the cgroup chain were lost");
+		judge_missing_add(ret, "limits", "the records of the cgroup chain were lost");
 	if (ret->scope == SCOPE_UNKNOWN)
-		missing_add(ret, "scope", "the records of the cgroup chain were lost");
+		judge_missing_add(ret, "scope", "the records of the cgroup chain were lost");
 	if (ret->scope == SCOPE_MEMCG && ret->limit_level < 0)
 		missing_all(ret, limit, "the records of the cgroup chain were lost");
 	else if (ret->limit_level >= 0 && !incident->level_paths[ret->limit_level][0])
-		missing_add(ret, "limit_cgroup", "the path of the cgroup was not learnt");
+		judge_missing_add(ret, "limit_cgroup", "the path of the cgroup was not learnt");
 	if (ret->scope == SCOPE_MEMCG && incident->stat.anon_bytes == UNKNOWN_U64)
-		missing_add(ret, "composition",
+		judge_missing_add(ret, "composition",
 			"the cgroup's memory.stat was not readable (the cgroup may be gone)");
 	if (ret->totalpages == UNKNOWN_U64)
-		missing_add(ret, "total_bytes", "oom_control.totalpages is not known");
+		judge_missing_add(ret, "total_bytes", "oom_control.totalpages is not known");
 }
 
 /* Where charges or faults were not counted, what they would have told is estimated or left out. */
@@ -417,15 +446,15 @@ static void missing_growth(
 	if (!incident->growth.domain_known)
 		missing_all(ret, usage, "the usage was not recorded before this kill");
 	else if (ret->trend.kind == TREND_UNKNOWN)
-		missing_add(ret, "growth.kind", "the history before this kill is too short");
+		judge_missing_add(ret, "growth.kind", "the history before this kill is too short");
 	if (!coverage->charge_hook)
-		missing_add(
+		judge_missing_add(
 			ret, "growth_cgroups.charged_bytes", "charges could not be hooked here");
 	if (incident->growth.armed_count)
 		return;
 	if (!faults_why && !coverage->faults_hook)
 		faults_why = "page faults cannot be counted here";
-	missing_add(ret, "fault_counting",
+	judge_missing_add(ret, "fault_counting",
 		faults_why ? faults_why : "page faults were not counted before this kill");
 }
 
@@ -440,9 +469,9 @@ static void judge_missing(
 		missing_after(incident, coverage, ret);
 	}
 	if (incident->kmsg == KMSG_NOT_READ)
-		missing_add(ret, "kernel_log", "/dev/kmsg is not readable here");
+		judge_missing_add(ret, "kernel_log", "/dev/kmsg is not readable here");
 	if (incident->outcome != OUTCOME_NO_KILLABLE && !coverage->signal_hook)
-		missing_add(ret, "victims.why",
+		judge_missing_add(ret, "victims.why",
 			"processes that only share the memory are not seen here");
 }
 
@@ -453,12 +482,21 @@ void judge_incident(const struct incident *incident, const struct host_facts *ho
 	judge_limit(incident, host, ret);
 	ret->manual_known = incident->has_oc;
 	ret->manual = incident->has_oc && incident->order == -1;
-	judge_badness(incident, host, coverage, ret);
+	if (incident->source == INCIDENT_IMPORTED) {
+		ret->manual_known = incident->log.has_order;
+		ret->manual = incident->log.sysrq;
+		judge_badness_of_log(incident, host, ret);
+	} else {
+		judge_badness(incident, host, coverage, ret);
+	}
 	judge_ranking(incident, host, ret);
 	judge_after(incident, host, ret);
 	judge_composition(incident, ret);
 	trend_of(&incident->growth, &ret->trend);
 	growth_share_of(&incident->growth, &ret->trend, &ret->share);
-	judge_missing(incident, coverage, ret);
+	if (incident->source == INCIDENT_IMPORTED)
+		judge_missing_of_log(incident, ret);
+	else
+		judge_missing(incident, coverage, ret);
 	judge_verdicts(incident, host, ret);
 }

@@ -57,6 +57,9 @@ struct judgement {
 	uint64_t totalpages; /* UNKNOWN_U64 */
 	bool totalpages_computed;
 
+	/* What the victim held is known: badness but for adj_pages and total_pages. Always so with
+	 * has_badness */
+	bool has_held;
 	bool has_badness;
 	struct badness
 		badness; /* of the chosen victim, by the sum that matches the kernel's points */
@@ -83,6 +86,11 @@ struct judgement {
 	unsigned int missing_count;
 	struct missing missing[MISSING_MAX];
 };
+
+/* Appends what an imported incident lacks; for judge_incident(). */
+void judge_missing_of_log(const struct incident *incident, struct judgement *ret);
+/* NULL field: none. Appends to ret->missing, as far as there is room. */
+void judge_missing_add(struct judgement *ret, const char *field, const char *why);
 
 void judge_incident(const struct incident *incident, const struct host_facts *host,
 	const struct coverage *coverage, struct judgement *ret);

@@ -160,10 +160,60 @@ static enum scope scope_of_nodes(const struct incident *incident, const struct h
 	return SCOPE_GLOBAL;
 }
 
+/* The kernel's ceiling as far as a log tells it: of the machine; of a cgroup that may not swap. */
+static uint64_t ceiling_of_log(
+	const struct incident *incident, const struct host_facts *host, const struct judgement *ret)
+{
+	const struct incident_level *level;
+	uint64_t ram = host_pages(incident->host.total_bytes, host->page_size);
+	uint64_t swap = host_pages(incident->host.swap_total_bytes, host->page_size);
+
+	if (ret->scope == SCOPE_GLOBAL && ram != UNKNOWN_U64 && swap != UNKNOWN_U64)
+		return ram + swap;
+	if (ret->limit_level < 0)
+		return UNKNOWN_U64;
+	level = &incident->levels[ret->limit_level];
+	if (level->max_pages == UNKNOWN_U64 ||
+		level->max_pages >= LIMIT_NONE_PAGES(host->page_size))
+		return UNKNOWN_U64;
+	if (level->flags & EV_LEVEL_V2 ? level->swap_max_pages == 0
+				       : level->swap_max_pages == level->max_pages)
+		return level->max_pages;
+	return UNKNOWN_U64;
+}
+
+/*
+ * By the constraint that the kernel printed, or by its words. Before 5.0 it does not print that it
+ * looked at some nodes only; its account of the memory is of those alone then.
+ */
+static void judge_limit_of_log(
+	const struct incident *incident, const struct host_facts *host, struct judgement *ret)
+{
+	const struct incident_log *log = &incident->log;
+
+	ret->scope = log->has_scope ? scope_of_constraint(incident->constraint) : SCOPE_UNKNOWN;
+	if (ret->scope == SCOPE_GLOBAL && !log->has_constraint && log->nodes_left_out) {
+		bool policy = incident->nodemask != UNKNOWN_U64 &&
+			      incident->mems_allowed != UNKNOWN_U64 &&
+			      incident->nodemask != incident->mems_allowed;
+
+		ret->scope = policy ? SCOPE_MEMPOLICY : SCOPE_CPUSET;
+		ret->scope_inferred = true;
+	}
+	if (ret->scope == SCOPE_MEMCG)
+		ret->limit_level = log->limit_level;
+	ret->totalpages = ceiling_of_log(incident, host, ret);
+	ret->totalpages_computed = ret->totalpages != UNKNOWN_U64;
+}
+
 void judge_limit(
 	const struct incident *incident, const struct host_facts *host, struct judgement *ret)
 {
 	ret->limit_level = -1;
+	if (incident->source == INCIDENT_IMPORTED) {
+		judge_limit_of_log(incident, host, ret);
+		return;
+	}
 	if (incident->has_oc) {
 		ret->scope = scope_of_constraint(incident->constraint);
 		ret->totalpages = incident->totalpages;

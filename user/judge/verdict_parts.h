@@ -27,6 +27,10 @@ const char *size_text(uint64_t bytes);
 /* RSS, swap and page tables: what killing a process can give back. */
 uint64_t held_bytes(const struct scene *scene, const struct badness *badness);
 
+/* Of an imported incident: what its account of the machine's memory and its table show. */
+void judge_log_machine(struct scene *scene);
+void judge_log_holders(struct scene *scene);
+
 /* How it came: of incident.growth. */
 void judge_growth(struct scene *scene);
 

@@ -92,6 +92,17 @@ static const char *path_text(const char *path)
 	return text;
 }
 
+static bool is_imported(const struct scene *scene)
+{
+	return scene->incident->source == INCIDENT_IMPORTED;
+}
+
+/* Who traces reads such numbers just after the kill; the kernel printed them before it. */
+static const char *when_text(const struct scene *scene)
+{
+	return is_imported(scene) ? "at the kill" : "just after the kill";
+}
+
 static bool is_limited(const struct scene *scene, const struct incident_level *level)
 {
 	return level->max_pages < LIMIT_NONE_PAGES(scene->host->page_size);
@@ -131,6 +142,14 @@ static int levels_up(const struct scene *scene)
 
 	if (scene->incident->has_oc)
 		return scene->ret->limit_level;
+	/* A log names the limit and the victim's cgroup: the chain is of both, or the limit's
+	 * alone.
+	 */
+	if (is_imported(scene))
+		return scene->ret->limit_level ||
+				       !strcmp(scene->incident->victim_cgroup, scene->limit_path)
+			       ? scene->ret->limit_level
+			       : -1;
 	/* Where only a pid was told, the chain is that of whoever asked. */
 	if (!scene->victim || (id && id != scene->incident->levels[0].id))
 		return id && id == scene->limit->id ? 0 : -1;
@@ -159,6 +178,9 @@ static void judge_whose_limit(struct scene *scene)
 
 	/* Without a victim there is nobody whose own limit it could be: no-victim names it. */
 	if (!scene->limit || !scene->incident->victim_count)
+		return;
+	if (is_imported(scene) && (!scene->limit_path[0] || !scene->incident->victim_cgroup[0] ||
+					  scene->limit->max_pages == UNKNOWN_U64))
 		return;
 	up = levels_up(scene);
 	if (up < 0 && !scene->victim)
@@ -207,7 +229,8 @@ static void judge_host_exhausted(struct scene *scene)
 	struct verdict *verdict;
 	bool kthread = scene->incident->trigger_flags & EV_CONTEXT_KTHREAD;
 
-	if (scene->ret->scope != SCOPE_GLOBAL || scene->ret->manual ||
+	/* A log shows the zones, which tell more: judge_machine(). */
+	if (scene->ret->scope != SCOPE_GLOBAL || scene->ret->manual || is_imported(scene) ||
 		memory->total_bytes == UNKNOWN_U64)
 		return;
 	/* An order above 0 can fail with memory free: that is another verdict. */
@@ -247,6 +270,22 @@ static void judge_host_larger(struct scene *scene)
 	verdict_evidence(verdict, "host %s, limit %s", size_text(total), size_text(limit));
 }
 
+/* What the log shows is of the allowed nodes only, but for the machine's free pages. */
+static void evidence_of_nodes(const struct scene *scene, struct verdict *verdict)
+{
+	const struct incident_log *log = &scene->incident->log;
+	uint64_t here = 0, all = scene->incident->host.free_bytes;
+
+	if (!is_imported(scene) || !log->nodes_left_out || all == UNKNOWN_U64)
+		return;
+	for (unsigned int i = 0; i < log->zone_count; i++)
+		if (log->zones[i].free_pages != UNKNOWN_U64)
+			here += to_bytes(scene, log->zones[i].free_pages);
+	if (here <= all)
+		verdict_evidence(verdict, "free on the nodes allowed: %s; on others: %s",
+			size_text(here), size_text(all - here));
+}
+
 static void judge_node_bound(struct scene *scene)
 {
 	struct verdict *verdict;
@@ -260,9 +299,13 @@ static void judge_node_bound(struct scene *scene)
 	if (scene->incident->nodemask != UNKNOWN_U64)
 		verdict_evidence(
 			verdict, "nodemask 0x%llx", (unsigned long long)scene->incident->nodemask);
+	if (is_imported(scene) && scene->incident->mems_allowed != UNKNOWN_U64)
+		verdict_evidence(verdict, "mems_allowed 0x%llx",
+			(unsigned long long)scene->incident->mems_allowed);
 	if (scene->incident->host.free_bytes != UNKNOWN_U64)
-		verdict_evidence(verdict, "free on the whole machine: %s just after the kill",
-			size_text(scene->incident->host.free_bytes));
+		verdict_evidence(verdict, "free on the whole machine: %s %s",
+			size_text(scene->incident->host.free_bytes), when_text(scene));
+	evidence_of_nodes(scene, verdict);
 }
 
 static void judge_zone_exhausted(struct scene *scene)
@@ -270,8 +313,8 @@ static void judge_zone_exhausted(struct scene *scene)
 	const struct incident *incident = scene->incident;
 	struct verdict *verdict;
 
-	if (!incident->has_oc || incident->order <= 0 || incident->order > 63 ||
-		scene->ret->scope == SCOPE_MEMCG)
+	if (is_imported(scene) || !incident->has_oc || incident->order <= 0 ||
+		incident->order > 63 || scene->ret->scope == SCOPE_MEMCG)
 		return;
 	verdict = verdict_new(scene, "zone-exhausted", CONFIDENCE_LIKELY);
 	verdict_claim(verdict,
@@ -292,7 +335,14 @@ static void judge_operator(struct scene *scene)
 	verdict = verdict_new(scene, "operator-request", CONFIDENCE_CERTAIN);
 	verdict_claim(verdict,
 		"Somebody asked for this kill by sysrq f; memory need not have been short.");
-	verdict_evidence(verdict, "order -1");
+	if (!is_imported(scene) || scene->incident->order == -1)
+		verdict_evidence(verdict, "order -1");
+	else
+		verdict_evidence(
+			verdict, "the log has sysrq's own line, or its function in the trace");
+	if (is_imported(scene) && scene->incident->host.free_bytes != UNKNOWN_U64)
+		verdict_evidence(verdict, "free %s at the kill",
+			size_text(scene->incident->host.free_bytes));
 	if (scene->incident->host.available_bytes != UNKNOWN_U64)
 		verdict_evidence(verdict, "available %s just after the kill",
 			size_text(scene->incident->host.available_bytes));
@@ -310,6 +360,7 @@ static bool trigger_is_below(const struct scene *scene)
 static void judge_limit_lowered(struct scene *scene)
 {
 	const struct incident *incident = scene->incident;
+	enum confidence confidence = CONFIDENCE_LIKELY;
 	struct verdict *verdict;
 
 	if (!scene->limit || !is_limited(scene, scene->limit) ||
@@ -317,14 +368,24 @@ static void judge_limit_lowered(struct scene *scene)
 		scene->limit->usage_pages <= scene->limit->max_pages + LIMIT_SLACK_PAGES)
 		return;
 	/* Some charges may not fail, those of dying processes too: they come from inside. */
-	verdict = verdict_new(scene, "limit-lowered",
-		trigger_is_below(scene) ? CONFIDENCE_POSSIBLE : CONFIDENCE_LIKELY);
+	if (is_imported(scene))
+		confidence = incident->log.limit_written ? CONFIDENCE_CERTAIN
+			     : incident->log.has_trace	 ? CONFIDENCE_POSSIBLE
+							 : CONFIDENCE_LIKELY;
+	else if (trigger_is_below(scene))
+		confidence = CONFIDENCE_POSSIBLE;
+	verdict = verdict_new(scene, "limit-lowered", confidence);
 	verdict_claim(verdict, "The limit was set to %s when %s more than that was in use.",
 		size_text(to_bytes(scene, scene->limit->max_pages)),
 		size_text(to_bytes(scene, scene->limit->usage_pages - scene->limit->max_pages)));
 	verdict_evidence(verdict, "usage is %s above the limit; ordinary charges stop at it",
 		size_text(to_bytes(scene, scene->limit->usage_pages - scene->limit->max_pages)));
-	if (incident->has_trigger)
+	if (is_imported(scene) && incident->log.limit_written)
+		verdict_evidence(verdict, "the call trace comes from a write to the limit, by %s",
+			incident->trigger_comm);
+	else if (is_imported(scene) && incident->has_trigger)
+		verdict_evidence(verdict, "asked by %s", incident->trigger_comm);
+	else if (incident->has_trigger)
 		verdict_evidence(verdict, "asked by %s[%u]%s", incident->trigger_comm,
 			incident->trigger_tgid,
 			trigger_is_below(scene) ? "" : ", which is not charged to it");
@@ -352,6 +413,27 @@ static bool is_the_victim(const struct scene *scene, const struct task_facts *ta
 	return task->tgid == scene->victim->tgid && task->start_ns == scene->victim->start_ns;
 }
 
+/* "its parent httpd[390] was chosen, and a child of it dies first" */
+static const char *child_text(const struct incident_log *log)
+{
+	static char text[96];
+
+	snprintf(text, sizeof(text), "%s[%u] was chosen, and a child of it died in its place",
+		log->choice_comm, log->choice_pid);
+	return text;
+}
+
+/* oom_score_adj alone tells it where the ceiling that it is a part of is not known. */
+static bool adj_decided(const struct scene *scene, const struct ranked *other)
+{
+	const struct task_facts *task = &scene->incident->candidates[other->index].task;
+
+	if (scene->ret->totalpages != UNKNOWN_U64 || !is_imported(scene))
+		return other->badness.adj_pages < scene->ret->badness.adj_pages;
+	return !((task->unknown | scene->victim->unknown) & TASK_UNKNOWN_ADJ) &&
+	       task->oom_score_adj < scene->victim->oom_score_adj;
+}
+
 /* NULL: nothing explains it, and nothing needs to. */
 static const char *why_larger_lived(const struct scene *scene, const struct ranked *other)
 {
@@ -361,6 +443,8 @@ static const char *why_larger_lived(const struct scene *scene, const struct rank
 		return other->immune;
 	if (strstr(scene->incident->message, "oom_kill_allocating_task"))
 		return "vm.oom_kill_allocating_task kills whoever asks";
+	if (is_imported(scene) && scene->incident->log.child_died)
+		return child_text(&scene->incident->log);
 	if (scene->incident->victims[0].why == VICTIM_ALREADY_EXITING)
 		return "the victim was on its way out already";
 	if (scene->incident->has_oc && scene->incident->chosen_points == INT64_MAX)
@@ -368,7 +452,7 @@ static const char *why_larger_lived(const struct scene *scene, const struct rank
 	for (unsigned int i = 1; i < scene->incident->victim_count; i++)
 		if (scene->incident->victims[i].task.tgid == task->tgid)
 			return "it was killed with it";
-	if (other->badness.adj_pages < scene->ret->badness.adj_pages)
+	if (adj_decided(scene, other))
 		return "oom_score_adj decided";
 	/* A census comes after the kill, and what lives goes on growing: a larger size then proves
 	 * nothing. */
@@ -376,6 +460,8 @@ static const char *why_larger_lived(const struct scene *scene, const struct rank
 		return NULL;
 	if (scene->ret->scope == SCOPE_CPUSET || scene->ret->scope == SCOPE_MEMPOLICY)
 		return "it may not use the memory nodes that were full, or it grew since";
+	if (is_imported(scene))
+		return "the log does not show why";
 	return "it grew, or the victim gave memory back, after the kernel had looked";
 }
 
@@ -399,8 +485,22 @@ static void victim_is_largest(struct scene *scene, enum confidence confidence, b
 /* The larger one lived for no reason but that counters move while they are read. */
 static bool is_nearly_as_large(const struct scene *scene, const struct ranked *most)
 {
-	return !most->immune && most->badness.adj_pages == scene->ret->badness.adj_pages &&
+	return !most->immune && !adj_decided(scene, most) &&
+	       most->badness.adj_pages == scene->ret->badness.adj_pages &&
 	       NEARLY(held_bytes(scene, &scene->ret->badness), held_bytes(scene, &most->badness));
+}
+
+static void evidence_of_points(const struct scene *scene, struct verdict *verdict, const char *name,
+	const struct task_facts *task, const struct badness *badness)
+{
+	if (task->unknown & TASK_UNKNOWN_ADJ)
+		verdict_evidence(verdict, "%s: %lld pages", name, (long long)badness->points);
+	else if (is_imported(scene) && scene->ret->totalpages == UNKNOWN_U64)
+		verdict_evidence(verdict, "%s: oom_score_adj %d, %lld pages", name,
+			task->oom_score_adj, (long long)badness->points);
+	else
+		verdict_evidence(verdict, "%s: oom_score_adj %d, %lld points", name,
+			task->oom_score_adj, (long long)badness->points);
 }
 
 static void judge_largest(struct scene *scene)
@@ -410,8 +510,9 @@ static void judge_largest(struct scene *scene)
 	struct verdict *verdict;
 	enum confidence confidence = CONFIDENCE_CERTAIN;
 	const char *reason;
+	char name[40];
 
-	if (!most || !scene->victim || !scene->ret->has_badness)
+	if (!most || !scene->victim || !scene->ret->has_held)
 		return;
 	if (scene->incident->candidates_from_census || scene->incident->lost_events)
 		confidence = CONFIDENCE_LIKELY;
@@ -432,14 +533,13 @@ static void judge_largest(struct scene *scene)
 	verdict_claim(verdict, "%s[%u] held more (%s against %s) and was not chosen: %s.",
 		task->comm, task->tgid, size_text(held_bytes(scene, &most->badness)),
 		size_text(held_bytes(scene, &scene->ret->badness)), reason);
-	verdict_evidence(verdict, "victim: oom_score_adj %d, %lld points",
-		scene->victim->oom_score_adj, (long long)scene->ret->badness.points);
+	evidence_of_points(scene, verdict, "victim", scene->victim, &scene->ret->badness);
+	snprintf(name, sizeof(name), "%s[%u]", task->comm, task->tgid);
 	if (most->immune)
-		verdict_evidence(verdict, "%s[%u]: oom_score_adj %d, not eligible", task->comm,
-			task->tgid, task->oom_score_adj);
+		verdict_evidence(
+			verdict, "%s: oom_score_adj %d, not eligible", name, task->oom_score_adj);
 	else
-		verdict_evidence(verdict, "%s[%u]: oom_score_adj %d, %lld points", task->comm,
-			task->tgid, task->oom_score_adj, (long long)most->badness.points);
+		evidence_of_points(scene, verdict, name, task, &most->badness);
 }
 
 static void judge_swap_heavy(struct scene *scene)
@@ -447,7 +547,7 @@ static void judge_swap_heavy(struct scene *scene)
 	const struct badness *badness = &scene->ret->badness;
 	struct verdict *verdict;
 
-	if (!scene->ret->has_badness ||
+	if (!scene->ret->has_held ||
 		!MOST(badness->swap_pages, badness->points - badness->adj_pages))
 		return;
 	verdict = verdict_new(scene, "swap-heavy", CONFIDENCE_CERTAIN);
@@ -482,25 +582,25 @@ static void judge_held_elsewhere(struct scene *scene)
 		verdict_claim(verdict,
 			"%s of the %s in use are tmpfs files or shared memory: a file in a tmpfs stays when processes are killed.",
 			size_text(stat->shmem_bytes), size_text(whole));
-		verdict_evidence(verdict, "shmem %s just after the kill, %s in use at the kill",
-			size_text(stat->shmem_bytes), size_text(whole));
+		verdict_evidence(verdict, "shmem %s %s, %s in use at the kill",
+			size_text(stat->shmem_bytes), when_text(scene), size_text(whole));
 	}
 	if (stat->kernel_bytes != UNKNOWN_U64 && MOST(stat->kernel_bytes, whole)) {
 		verdict = verdict_new(scene, "kernel-memory-held", CONFIDENCE_LIKELY);
 		verdict_claim(verdict,
 			"%s of the %s in use are kernel memory, which no process's RSS shows.",
 			size_text(stat->kernel_bytes), size_text(whole));
-		verdict_evidence(verdict, "kernel %s just after the kill, %s in use at the kill",
-			size_text(stat->kernel_bytes), size_text(whole));
+		verdict_evidence(verdict, "kernel %s %s, %s in use at the kill",
+			size_text(stat->kernel_bytes), when_text(scene), size_text(whole));
 	}
 	if (scene->ret->unexplained_bytes != UNKNOWN_U64 &&
 		MOST(scene->ret->unexplained_bytes, whole)) {
 		verdict = verdict_new(scene, "no-process-holds-it", CONFIDENCE_POSSIBLE);
 		verdict_claim(verdict, "%s of the %s in use are of no kind that memory.stat names.",
 			size_text(scene->ret->unexplained_bytes), size_text(whole));
-		verdict_evidence(verdict,
-			"unexplained %s just after the kill, %s in use at the kill",
-			size_text(scene->ret->unexplained_bytes), size_text(whole));
+		verdict_evidence(verdict, "unexplained %s %s, %s in use at the kill",
+			size_text(scene->ret->unexplained_bytes), when_text(scene),
+			size_text(whole));
 	}
 }
 
@@ -604,10 +704,12 @@ void judge_verdicts(
 	judge_host_exhausted(&scene);
 	judge_node_bound(&scene);
 	judge_zone_exhausted(&scene);
+	judge_log_machine(&scene);
 	judge_group(&scene);
 	judge_largest(&scene);
 	judge_swap_heavy(&scene);
 	judge_held_elsewhere(&scene);
+	judge_log_holders(&scene);
 	judge_growth(&scene);
 	judge_repeated(&scene);
 	judge_host_larger(&scene);

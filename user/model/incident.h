@@ -34,6 +34,20 @@
 #define INCIDENT_PATH CGROUP_PATH_LEN
 #define CANDIDATE_PATH 320 /* room for a container's path; there are many candidates */
 
+/* What an imported log does not tell of a process; of one that was traced all of it is known. */
+enum task_unknown {
+	TASK_UNKNOWN_ANON = 1 << 0,
+	TASK_UNKNOWN_FILE = 1 << 1,
+	TASK_UNKNOWN_SHMEM = 1 << 2,
+	TASK_UNKNOWN_SWAP = 1 << 3,
+	TASK_UNKNOWN_SPLIT = 1 << 4, /* rss_total_pages stands for anon, file and shmem */
+	TASK_UNKNOWN_ADJ = 1 << 5,
+	TASK_UNKNOWN_UID = 1 << 6,
+	TASK_UNKNOWN_COMM = 1 << 7,
+	TASK_UNKNOWN_PPID = 1 << 8,
+	TASK_PTES_ONLY = 1 << 9, /* pgtables_bytes is that of the tables the kernel counted */
+};
+
 /* All badness inputs of one process at one moment, and its names as learnt while it lived. */
 struct task_facts {
 	uint32_t tgid;
@@ -51,6 +65,8 @@ struct task_facts {
 	int64_t rss_exact[EV_RSS_COUNTERS]; /* with EV_TASK_RSS_EXACT */
 	uint64_t pgtables_bytes;
 	uint64_t total_vm_pages;
+	uint32_t unknown; /* enum task_unknown */
+	uint64_t rss_total_pages; /* with TASK_UNKNOWN_SPLIT */
 	char comm[EV_COMM_LEN + 1];
 };
 
@@ -97,9 +113,11 @@ struct incident_level {
 };
 
 enum incident_outcome {
+	OUTCOME_UNKNOWN = 0, /* imported only: the log ends before it */
 	OUTCOME_KILLED = 1,
 	OUTCOME_NO_KILLABLE = 2, /* the scan found nobody; for a memcg the charge goes on failing */
 	OUTCOME_ALREADY_EXITING = 3, /* nobody was killed: who was marked was dying anyway */
+	OUTCOME_PANIC = 4, /* imported only: the kernel stopped instead (vm.panic_on_oom) */
 };
 
 enum incident_closed {
@@ -120,7 +138,64 @@ enum kmsg_state {
 	KMSG_DIFFERS = 3,
 };
 
+enum incident_source {
+	INCIDENT_TRACED = 0,
+	INCIDENT_IMPORTED = 1, /* from a kernel log: `log` holds what only that has */
+};
+
+#define INCIDENT_ZONES 32
+#define ZONE_ORDERS 16
+#define ZONE_LISTS 8
+
+/* One zone of one node, as Mem-Info shows it. Pages; UNKNOWN_U64. */
+struct incident_zone {
+	int node; /* -1: the kernel knows no nodes */
+	char name[12];
+	uint64_t free_pages, min_pages, low_pages, present_pages, managed_pages;
+	uint64_t highatomic_pages, cma_pages;
+	unsigned int reserve_count;
+	uint64_t reserve_pages[ZONE_LISTS]; /* kept back from requests for higher zones */
+	unsigned int order_count; /* 0: the free lists are not told */
+	uint64_t pieces[ZONE_ORDERS]; /* free ones, by order */
+	uint8_t types[ZONE_ORDERS]; /* enum klog_buddy_type of source/klog_line.h */
+};
+
+/* What a log tells, and how much of it. */
+struct incident_log {
+	bool has_time;
+	int64_t wall_ns; /* CLOCK_REALTIME, with has_time */
+	bool zone_assumed; /* the stamp names no time zone: that of this machine was taken */
+	bool has_mono;
+	uint64_t mono_ns; /* the kernel's own seconds, in time_ns too */
+	char stamp[48]; /* of the wall clock, as the log has it */
+	bool page_size_assumed;
+	bool has_order, has_gfp, has_constraint, has_scope, has_trigger_pid, has_trigger_tid,
+		has_trigger_adj, has_trigger_uid, has_table;
+	bool has_oom_group; /* the log names the cgroup that died as one */
+	int limit_level; /* index into levels; -1: no cgroup's limit, or not told which */
+	bool limit_v1; /* memory and swap are in one counter */
+	bool sysrq, limit_written, has_trace;
+	bool child_died; /* a child of the one chosen (choice_*) died in its place */
+	uint32_t choice_pid;
+	char choice_comm[EV_COMM_LEN + 1];
+	char gfp_flags[256]; /* as the log has them; "" */
+
+	/* those of one name that hold the most together; members 0: none do */
+	uint32_t family_members;
+	char family_comm[EV_COMM_LEN + 1];
+	uint64_t family_pages, family_largest_pages;
+	bool family_from_anon; /* summed without pages that several of them may share */
+
+	/* the machine's memory; UNKNOWN_U64 */
+	uint64_t cma_bytes, anon_bytes, file_bytes, dirty_bytes, shmem_bytes, slab_bytes,
+		slab_unreclaimable_bytes, kernel_stack_bytes, pagetables_bytes, unevictable_bytes;
+	bool nodes_left_out; /* only some nodes are shown: those that may be used */
+	unsigned int zone_count, zones_dropped;
+	struct incident_zone zones[INCIDENT_ZONES];
+};
+
 struct incident {
+	enum incident_source source;
 	uint32_t number; /* of the kernel side */
 	uint64_t time_ns; /* of the kill, else of the first record */
 	uint32_t cpu;
@@ -198,6 +273,8 @@ struct incident {
 	enum kmsg_state kmsg;
 	struct kmsg_kill kmsg_line; /* with AGREES or DIFFERS */
 	char kmsg_difference[96];
+
+	struct incident_log log; /* INCIDENT_IMPORTED only */
 };
 
 /* Does the chain reach the root? Not where a record of it was lost, or there are too many levels:

@@ -17,6 +17,29 @@ static const char *const event_names[EV_EVENT_COUNT] = {
 	[EV_EVENT_OOM_GROUP_KILL] = "oom_group_kill",
 };
 
+/* Only what the log tells of time and place. */
+static void put_logged_head(
+	struct buf *buf, const struct sink_context *context, const struct incident *incident)
+{
+	const struct incident_log *log = &incident->log;
+
+	json_begin(buf, NULL, '{');
+	json_add_u64(buf, "v", 1);
+	json_add_name(buf, "type", "oom");
+	if (log->has_time)
+		json_add_time(buf, "ts", log->wall_ns);
+	json_add_string(buf, "log_stamp", log->stamp);
+	json_add_string(buf, "host", context->host->hostname);
+	json_add_string(buf, "boot_id", context->host->boot_id);
+	json_add_string(buf, "kernel", context->host->kernel);
+	if (log->has_mono) {
+		json_add_u64(buf, "mono_ns", log->mono_ns);
+		json_add_u64(buf, "mono_us", log->mono_ns / 1000);
+	}
+	if (!log->page_size_assumed)
+		json_add_u64(buf, "page_size", context->host->page_size);
+}
+
 /* "No limit" is told by leaving the limit out: PAGE_COUNTER_MAX is no amount of memory. */
 static void put_limit(struct buf *buf, const char *key, uint64_t pages, uint32_t page_size)
 {
@@ -35,6 +58,15 @@ static void put_swap(struct buf *buf, const struct incident_level *level, const 
 		buf, v2 ? v2_usage : "memsw_usage_bytes", level->swap_usage_pages, page_size);
 }
 
+/* Of version 1 a log tells both counters: what is in swap is the difference. */
+static void put_v1_swap(struct buf *buf, const struct incident_level *level, uint32_t page_size)
+{
+	if (level->usage_pages != UNKNOWN_U64 && level->swap_usage_pages != UNKNOWN_U64 &&
+		level->swap_usage_pages >= level->usage_pages)
+		json_add_pages(buf, "swap_usage_bytes",
+			level->swap_usage_pages - level->usage_pages, page_size);
+}
+
 static void put_limit_level(struct buf *buf, const struct sink_context *context,
 	const struct incident *incident, const struct judgement *judgement)
 {
@@ -47,7 +79,14 @@ static void put_limit_level(struct buf *buf, const struct sink_context *context,
 	put_limit(buf, "limit_bytes", level->max_pages, page_size);
 	json_add_pages(buf, "usage_bytes", level->usage_pages, page_size);
 	put_swap(buf, level, "swap_limit_bytes", "swap_usage_bytes", page_size);
-	json_add_bool(buf, "limit_oom_group", (level->flags & EV_LEVEL_OOM_GROUP) != 0);
+	if (!view_imported(incident)) {
+		json_add_bool(buf, "limit_oom_group", (level->flags & EV_LEVEL_OOM_GROUP) != 0);
+		return;
+	}
+	if (incident->log.limit_v1)
+		put_v1_swap(buf, level, page_size);
+	if (level->flags & EV_LEVEL_OOM_GROUP)
+		json_add_bool(buf, "limit_oom_group", true);
 }
 
 static void put_host(struct buf *buf, const struct host_memory *host)
@@ -60,8 +99,47 @@ static void put_host(struct buf *buf, const struct host_memory *host)
 	json_add_u64(buf, "host_hugetlb_bytes", host->hugetlb_bytes);
 }
 
+static void put_zone(struct buf *buf, const struct incident_zone *zone, uint32_t page_size)
+{
+	uint64_t kept =
+		zone->reserve_count ? zone->reserve_pages[zone->reserve_count - 1] : UNKNOWN_U64;
+
+	json_begin(buf, NULL, '{');
+	if (zone->node >= 0)
+		json_add_u64(buf, "node", (uint64_t)zone->node);
+	json_add_string(buf, "zone", zone->name);
+	json_add_pages(buf, "free_bytes", zone->free_pages, page_size);
+	json_add_pages(buf, "min_bytes", zone->min_pages, page_size);
+	json_add_pages(buf, "low_bytes", zone->low_pages, page_size);
+	json_add_pages(buf, "managed_bytes", zone->managed_pages, page_size);
+	json_add_pages(buf, "present_bytes", zone->present_pages, page_size);
+	json_add_pages(buf, "lowmem_reserve_bytes", kept, page_size);
+	json_add_pages(buf, "reserved_highatomic_bytes", zone->highatomic_pages, page_size);
+	json_add_pages(buf, "free_cma_bytes", zone->cma_pages, page_size);
+	if (zone->order_count) {
+		json_begin(buf, "free_pieces", '[');
+		for (unsigned int i = 0; i < zone->order_count && i < ZONE_ORDERS; i++)
+			json_add_u64(buf, NULL, zone->pieces[i]);
+		json_end(buf, ']');
+	}
+	json_end(buf, '}');
+}
+
+static void put_zones(
+	struct buf *buf, const struct sink_context *context, const struct incident *incident)
+{
+	size_t start;
+
+	if (!view_imported(incident))
+		return;
+	start = json_begin(buf, "zones", '[');
+	for (unsigned int i = 0; i < incident->log.zone_count && i < INCIDENT_ZONES; i++)
+		put_zone(buf, &incident->log.zones[i], context->host->page_size);
+	json_end_filled(buf, start, ']');
+}
+
 static void put_level(struct buf *buf, const struct incident_level *level, const char *path,
-	bool is_limit, uint32_t page_size)
+	bool is_limit, bool imported, uint32_t page_size)
 {
 	json_begin(buf, NULL, '{');
 	json_add_string(buf, "cgroup", path);
@@ -77,7 +155,9 @@ static void put_level(struct buf *buf, const struct incident_level *level, const
 	json_add_pages(buf, "kmem_usage_bytes", level->kmem_usage_pages, page_size);
 	json_add_u64(buf, "failcnt", level->failcnt);
 	json_add_pages(buf, "usage_after_bytes", level->freed_usage_pages, page_size);
-	json_add_bool(buf, "oom_group", (level->flags & EV_LEVEL_OOM_GROUP) != 0);
+	/* A log names the one that died as a group, and says nothing of others. */
+	if (!imported || level->flags & EV_LEVEL_OOM_GROUP)
+		json_add_bool(buf, "oom_group", (level->flags & EV_LEVEL_OOM_GROUP) != 0);
 	json_end(buf, '}');
 }
 
@@ -89,7 +169,8 @@ static void put_levels(struct buf *buf, const struct sink_context *context,
 
 	for (unsigned int i = 0; i < incident->level_count && i < EV_MAX_LEVELS; i++)
 		put_level(buf, &incident->levels[i], incident->level_paths[i],
-			&incident->levels[i] == limit, context->host->page_size);
+			&incident->levels[i] == limit, view_imported(incident),
+			context->host->page_size);
 	json_end_filled(buf, start, ']');
 }
 
@@ -140,7 +221,8 @@ static void put_composition(
 	json_add_u64(buf, "unexplained_bytes", judgement->unexplained_bytes);
 	json_end_filled(buf, start, '}');
 	if (buf->len > before)
-		json_add_string(buf, "composition_at", "after");
+		json_add_string(
+			buf, "composition_at", view_imported(incident) ? "kernel" : "after");
 }
 
 static void put_where(struct buf *buf, const struct sink_context *context,
@@ -150,22 +232,42 @@ static void put_where(struct buf *buf, const struct sink_context *context,
 		json_add_string(buf, "scope", scope_name(judgement->scope));
 		json_add_bool(buf, "limit_inferred", judgement->scope_inferred);
 	}
-	if (judgement->manual_known)
+	if (judgement->manual_known || judgement->manual)
 		json_add_bool(buf, "manual", judgement->manual);
 	put_limit_level(buf, context, incident, judgement);
 	put_limit(buf, "total_bytes", judgement->totalpages, context->host->page_size);
 	if (judgement->totalpages != UNKNOWN_U64)
 		json_add_bool(buf, "total_computed", judgement->totalpages_computed);
 	put_host(buf, &incident->host);
+	put_zones(buf, context, incident);
 	put_levels(buf, context, incident, judgement);
 	put_events(buf, incident, judgement);
 	put_composition(buf, incident, judgement);
+}
+
+/* What the bits of a mask mean has changed, and a log's kernel may be any: the log's own words. */
+static void put_logged_request(struct buf *buf, const struct incident *incident)
+{
+	if (incident->log.has_order)
+		json_add_i64(buf, "order", incident->order);
+	if (incident->log.has_gfp)
+		json_add_hex(buf, "gfp_mask", incident->gfp_mask);
+	json_add_string(buf, "gfp_flags", incident->log.gfp_flags);
+	if (incident->nodemask != UNKNOWN_U64)
+		json_add_hex(buf, "nodemask", incident->nodemask);
+	if (incident->mems_allowed != UNKNOWN_U64)
+		json_add_hex(buf, "mems_allowed", incident->mems_allowed);
+	json_add_string(buf, "kernel_message", incident->message);
 }
 
 static void put_request(struct buf *buf, const struct incident *incident)
 {
 	char flags[512];
 
+	if (view_imported(incident)) {
+		put_logged_request(buf, incident);
+		return;
+	}
 	if (!incident->has_oc)
 		return;
 	flags[0] = '\0';
@@ -178,10 +280,29 @@ static void put_request(struct buf *buf, const struct incident *incident)
 	json_add_string(buf, "kernel_message", incident->message);
 }
 
+static void put_logged_trigger(struct buf *buf, const struct incident *incident)
+{
+	const struct incident_log *log = &incident->log;
+
+	if (!incident->has_trigger)
+		return;
+	if (log->has_trigger_pid)
+		json_add_u64(buf, "trigger_pid", incident->trigger_tgid);
+	if (log->has_trigger_tid)
+		json_add_u64(buf, "trigger_tid", incident->trigger_tid);
+	json_add_name(buf, "trigger_comm", incident->trigger_comm);
+	if (log->has_trigger_uid)
+		json_add_u64(buf, "trigger_uid", incident->trigger_uid);
+	if (log->has_trigger_adj)
+		json_add_i64(buf, "trigger_oom_score_adj", incident->trigger_adj);
+}
+
 static void put_trigger(
 	struct buf *buf, const struct sink_context *context, const struct incident *incident)
 {
-	if (incident->has_trigger) {
+	if (view_imported(incident)) {
+		put_logged_trigger(buf, incident);
+	} else if (incident->has_trigger) {
 		json_add_u64(buf, "trigger_pid", incident->trigger_tgid);
 		json_add_u64(buf, "trigger_tid", incident->trigger_tid);
 		json_add_name(buf, "trigger_comm", incident->trigger_comm);
@@ -206,6 +327,10 @@ static void put_after(
 	if (incident->victim_count > 0 && !view_missing(judgement, "reaped"))
 		json_add_bool(buf, "reaped", incident->victims[0].reaped);
 	json_add_u64(buf, "freed_bytes", judgement->freed_bytes);
+	if (view_imported(incident)) {
+		json_add_u64(buf, "earlier_kills", incident->earlier_kills);
+		return;
+	}
 	json_add_u64(buf, "aborted_scans", incident->aborted_scans);
 	json_add_u64(buf, "repeated", incident->repeated_no_kill);
 	json_add_u64(buf, "earlier_kills", incident->earlier_kills);
@@ -248,6 +373,11 @@ static void put_honesty(struct buf *buf, const struct sink_context *context,
 	bool seen = incident->kmsg == KMSG_AGREES || incident->kmsg == KMSG_DIFFERS;
 
 	put_verdicts(buf, judgement);
+	if (view_imported(incident)) {
+		json_add_string(buf, "source", "import");
+		put_missing(buf, judgement);
+		return;
+	}
 	json_add_string(buf, "source", seen ? "bpf+kmsg" : "bpf");
 	if (incident->kmsg != KMSG_NOT_READ)
 		json_add_string(buf, "kernel_log", kmsg_state_name(incident->kmsg));
@@ -263,11 +393,17 @@ int json_incident(struct buf *buf, const struct sink_context *context,
 {
 	size_t start = buf->len;
 
-	json_head(buf, context, "oom", incident->time_ns);
+	if (view_imported(incident))
+		put_logged_head(buf, context, incident);
+	else
+		json_head(buf, context, "oom", incident->time_ns);
 	json_add_u64(buf, "incident", incident->number);
-	json_add_string(buf, "outcome", outcome_name(incident->outcome));
-	json_add_string(buf, "tier", context->tier);
-	json_add_string(buf, "closed", closed_name(incident->closed));
+	if (incident->outcome != OUTCOME_UNKNOWN)
+		json_add_string(buf, "outcome", outcome_name(incident->outcome));
+	if (!view_imported(incident)) {
+		json_add_string(buf, "tier", context->tier);
+		json_add_string(buf, "closed", closed_name(incident->closed));
+	}
 	put_where(buf, context, incident, judgement);
 	put_trigger(buf, context, incident);
 	json_victim(buf, context, incident, judgement);

@@ -25,11 +25,12 @@ static void put_memory(struct buf *buf, struct key *key, const struct sink_conte
 	static const struct {
 		const char *name;
 		enum ev_rss kind;
+		uint32_t unknown;
 	} counters[] = {
-		{"anon_bytes", EV_RSS_ANON},
-		{"file_bytes", EV_RSS_FILE},
-		{"shmem_bytes", EV_RSS_SHMEM},
-		{"swap_bytes", EV_RSS_SWAP},
+		{"anon_bytes", EV_RSS_ANON, TASK_UNKNOWN_ANON},
+		{"file_bytes", EV_RSS_FILE, TASK_UNKNOWN_FILE},
+		{"shmem_bytes", EV_RSS_SHMEM, TASK_UNKNOWN_SHMEM},
+		{"swap_bytes", EV_RSS_SWAP, TASK_UNKNOWN_SWAP},
 	};
 	uint32_t page_size = context->host->page_size;
 	bool exact = view_exact(judgement, task);
@@ -37,9 +38,13 @@ static void put_memory(struct buf *buf, struct key *key, const struct sink_conte
 	if (!view_has_memory(task))
 		return;
 	for (size_t i = 0; i < sizeof(counters) / sizeof(counters[0]); i++)
-		json_add_pages(buf, key_of(key, counters[i].name),
-			view_rss(task, counters[i].kind, exact), page_size);
-	json_add_u64(buf, key_of(key, "pgtables_bytes"), task->pgtables_bytes);
+		if (!(task->unknown & counters[i].unknown))
+			json_add_pages(buf, key_of(key, counters[i].name),
+				view_rss(task, counters[i].kind, exact), page_size);
+	if (task->unknown & TASK_UNKNOWN_SPLIT)
+		json_add_pages(buf, key_of(key, "rss_bytes"), task->rss_total_pages, page_size);
+	if (!(task->unknown & TASK_PTES_ONLY))
+		json_add_u64(buf, key_of(key, "pgtables_bytes"), task->pgtables_bytes);
 	json_add_pages(buf, key_of(key, "total_vm_bytes"), task->total_vm_pages, page_size);
 	/* The kernel summed exactly, but of this process only the plain counter was read. */
 	if (judgement->rss_sum == RSS_EXACT && !exact)
@@ -59,11 +64,14 @@ static void put_identity(struct buf *buf, struct key *key, const struct sink_con
 {
 	if (!view_known(task))
 		return;
-	json_add_name(buf, key_of(key, "comm"), task->comm);
+	if (!(task->unknown & TASK_UNKNOWN_COMM))
+		json_add_name(buf, key_of(key, "comm"), task->comm);
 	if (task->tid != 0)
 		json_add_u64(buf, key_of(key, "tid"), task->tid);
-	json_add_u64(buf, key_of(key, "ppid"), task->ppid);
-	json_add_u64(buf, key_of(key, "uid"), task->uid);
+	if (!(task->unknown & TASK_UNKNOWN_PPID))
+		json_add_u64(buf, key_of(key, "ppid"), task->ppid);
+	if (!(task->unknown & TASK_UNKNOWN_UID))
+		json_add_u64(buf, key_of(key, "uid"), task->uid);
 	if (task->ns_tgid != 0)
 		json_add_u64(buf, key_of(key, "container_pid"), task->ns_tgid);
 	put_started(buf, key, context, task);
@@ -112,7 +120,7 @@ void json_victim(struct buf *buf, const struct sink_context *context,
 	json_add_string(buf, "victim_cgroup", incident->victim_cgroup);
 	put_unit(buf, incident->victim_cgroup);
 	put_memory(buf, &key, context, judgement, task);
-	if (view_known(task))
+	if (view_adj_known(task))
 		json_add_i64(buf, "victim_oom_score_adj", task->oom_score_adj);
 	if (judgement->has_badness)
 		json_add_i64(buf, "victim_badness_pages", judgement->badness.points);
@@ -149,9 +157,10 @@ void json_victims(struct buf *buf, const struct sink_context *context,
 		put_identity(buf, &key, context, task);
 		json_add_string(buf, "why", victim_why_name(victim->why));
 		put_memory(buf, &key, context, judgement, task);
-		if (view_known(task))
+		if (view_adj_known(task))
 			json_add_i64(buf, "oom_score_adj", task->oom_score_adj);
-		json_add_bool(buf, "marked", victim->marked);
+		if (!view_imported(incident))
+			json_add_bool(buf, "marked", victim->marked);
 		put_end(buf, victim);
 		json_end(buf, '}');
 	}
@@ -208,7 +217,7 @@ static void put_candidate(struct buf *buf, const struct sink_context *context,
 	json_add_string(buf, "cmdline", candidate->cmdline);
 	json_add_string(buf, "cgroup", candidate->cgroup);
 	put_memory(buf, &key, context, judgement, task);
-	if (view_known(task))
+	if (view_adj_known(task))
 		json_add_i64(buf, "oom_score_adj", task->oom_score_adj);
 	if (ranked->immune != NULL)
 		json_add_string(buf, "immune", ranked->immune);
@@ -222,6 +231,8 @@ void json_candidates(struct buf *buf, const struct sink_context *context,
 {
 	size_t start;
 
+	if (view_imported(incident) && incident->log.has_table)
+		json_add_u64(buf, "candidates_count", incident->candidate_total);
 	if (incident->candidate_total > 0) {
 		json_add_u64(buf, "candidates_total", incident->candidate_total);
 		json_add_string(buf, "candidates_at",

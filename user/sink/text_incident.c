@@ -26,7 +26,7 @@ void text_path(struct buf *text, const char *path)
 
 static void put_victim_name(struct buf *text, const struct task_facts *task)
 {
-	if (view_known(task))
+	if (view_known(task) && !(task->unknown & TASK_UNKNOWN_COMM))
 		glue_name(text, task->comm, task->tgid);
 	else
 		buf_printf(text, "pid%c%u", FLOW_GLUE, task->tgid);
@@ -108,6 +108,10 @@ static void put_cause(struct text_view *view)
 		put_cause_memcg(view);
 		return;
 	case SCOPE_GLOBAL:
+		if (view_imported(view->incident) && view_verdict(judgement, "zone-exhausted")) {
+			buf_puts(text, "no zone of memory that the request may use had room");
+			return;
+		}
 		buf_puts(text, judgement->scope_inferred ? "probably " : "");
 		buf_puts(text, "the whole machine is out of memory");
 		put_machine_size(text, &view->incident->host);
@@ -163,17 +167,54 @@ static void put_dying(struct text_view *view)
 	put_cause(view);
 }
 
+/* A log may end, or have lost, what came of it. */
+static void put_no_end(struct text_view *view)
+{
+	struct buf *text = &view->scratch;
+
+	if (view->incident->outcome == OUTCOME_PANIC) {
+		flow_colored(&view->flow, FLOW_RED, "PANIC");
+		buf_puts(text, "the kernel stopped in place of killing (vm.panic_on_oom): ");
+	} else {
+		flow_colored(&view->flow, FLOW_YELLOW, "OOM");
+		buf_puts(text, "whom the kernel killed is not in the log: ");
+	}
+	put_cause(view);
+}
+
+/* What the log has: a time of day, or the kernel's own seconds. */
+static void put_log_time(struct text_view *view)
+{
+	const struct incident_log *log = &view->incident->log;
+	struct buf *text = &view->scratch;
+
+	if (log->has_time)
+		units_local_time(text, log->wall_ns);
+	else if (log->stamp[0])
+		text_terminal(text, log->stamp, strlen(log->stamp), 0);
+	else if (log->has_mono)
+		buf_printf(text, "[%llu.%06llu]", (unsigned long long)(log->mono_ns / 1000000000),
+			(unsigned long long)(log->mono_ns / 1000 % 1000000));
+	else
+		buf_puts(text, "[no time]");
+}
+
 static void put_headline(struct text_view *view)
 {
 	struct flow *flow = &view->flow;
 	struct buf *text = &view->scratch;
 
-	units_local_time(text, view_wall_ns(view->context, view->incident->time_ns));
+	if (view_imported(view->incident))
+		put_log_time(view);
+	else
+		units_local_time(text, view_wall_ns(view->context, view->incident->time_ns));
 	flow_raw(flow, text->data);
 	flow_raw(flow, " ");
 	buf_reset(text);
 	buf_putc(text, ' ');
-	if (view->incident->outcome == OUTCOME_NO_KILLABLE)
+	if (view->incident->outcome == OUTCOME_UNKNOWN || view->incident->outcome == OUTCOME_PANIC)
+		put_no_end(view);
+	else if (view->incident->outcome == OUTCOME_NO_KILLABLE)
 		put_nobody(view);
 	else if (view->incident->outcome == OUTCOME_ALREADY_EXITING)
 		put_dying(view);
@@ -283,7 +324,8 @@ static void put_limit_memcg(struct text_view *view)
 	}
 	put_free_shows(view, level);
 	flow_take(&view->flow, text);
-	if (view->judgement->limit_level > 0 && view->incident->victim_count > 0) {
+	if (view->judgement->limit_level > 0 && view->incident->victim_count > 0 &&
+		!view_imported(view->incident)) {
 		flow_label(&view->flow, "");
 		buf_puts(text, "the victim's own cgroup: ");
 		put_level(view, &view->incident->levels[0]);
@@ -304,6 +346,10 @@ static void put_limit_machine(struct text_view *view)
 	else
 		buf_puts(text, "RAM of the machine: ");
 	glue_bytes(text, host->total_bytes);
+	if (view_imported(view->incident) && host->free_bytes != UNKNOWN_U64) {
+		buf_puts(text, "; free: ");
+		glue_bytes(text, host->free_bytes);
+	}
 	if (host->available_bytes != UNKNOWN_U64) {
 		buf_puts(text, "; available right after the kill: ");
 		glue_bytes(text, host->available_bytes);
@@ -362,7 +408,9 @@ static void put_request(struct text_view *view)
 	struct buf *text = &view->scratch;
 	char flags[512] = "";
 
-	if (!incident->has_oc || incident->order < 0 || incident->order > 31)
+	if (view_imported(incident) ? !incident->log.has_order : !incident->has_oc)
+		return;
+	if (incident->order < 0 || incident->order > 31)
 		return;
 	if (incident->order == 0)
 		buf_printf(text, ", for 1%cpage (", FLOW_GLUE);
@@ -370,12 +418,30 @@ static void put_request(struct text_view *view)
 		buf_printf(text, ", for %llu%cpages in one piece (", 1ULL << incident->order,
 			FLOW_GLUE);
 	glue_exact(text, (uint64_t)page_size << incident->order);
-	gfp_flags_text(incident->gfp_mask, flags, sizeof(flags));
+	if (view_imported(incident))
+		snprintf(flags, sizeof(flags), "%s", incident->log.gfp_flags);
+	else
+		gfp_flags_text(incident->gfp_mask, flags, sizeof(flags));
 	if (flags[0] != '\0') {
 		buf_puts(text, ", ");
 		text_terminal(text, flags, strlen(flags), 0);
 	}
 	buf_putc(text, ')');
+}
+
+/* A log may tell a thread, or no number at all. */
+static void put_asker(struct text_view *view)
+{
+	const struct incident *incident = view->incident;
+	struct buf *text = &view->scratch;
+
+	if (!view_imported(incident) || incident->log.has_trigger_pid) {
+		glue_name(text, incident->trigger_comm, incident->trigger_tgid);
+		return;
+	}
+	text_terminal(text, incident->trigger_comm, strlen(incident->trigger_comm), 0);
+	if (incident->log.has_trigger_tid)
+		buf_printf(text, " (thread%c%u)", FLOW_GLUE, incident->trigger_tid);
 }
 
 /* The asker is often taken for the culprit: say that asking is all it did. */
@@ -390,14 +456,17 @@ static void put_asked(struct text_view *view)
 	flow_label(&view->flow, "asked");
 	self = incident->victim_count > 0 &&
 	       incident->victims[0].task.tgid == incident->trigger_tgid;
+	if (view_imported(incident) && !incident->trigger_tgid)
+		self = false;
 	if (view->judgement->manual_known && view->judgement->manual) {
 		buf_puts(text, "a person or a program, by sysrq-f; done in ");
-		glue_name(text, incident->trigger_comm, incident->trigger_tgid);
+		put_asker(view);
 	} else if (self) {
 		buf_puts(text, "the victim itself happened to ask");
 	} else {
-		glue_name(text, incident->trigger_comm, incident->trigger_tgid);
-		buf_puts(text, " happened to ask");
+		put_asker(view);
+		buf_puts(text,
+			incident->log.limit_written ? " wrote a lower limit" : " happened to ask");
 	}
 	put_request(view);
 	if (!self && incident->trigger_cgroup[0] != '\0' &&
@@ -587,6 +656,13 @@ static void put_source(struct text_view *view)
 	struct buf *text = &view->scratch;
 
 	flow_label(&view->flow, "source");
+	if (view_imported(view->incident)) {
+		buf_puts(text, "a kernel log");
+		if (view->incident->log.page_size_assumed)
+			buf_puts(text, ", pages taken for 4 KiB");
+		flow_take(&view->flow, text);
+		return;
+	}
 	put_hooks(view);
 	put_kernel_log(view);
 	if (view->incident->lost_events > 0)
@@ -597,6 +673,27 @@ static void put_source(struct text_view *view)
 	flow_take(&view->flow, text);
 }
 
+static void put_log_host(struct text_view *view)
+{
+	const struct host_facts *host = view->context->host;
+	const struct incident_log *log = &view->incident->log;
+	struct buf *text = &view->scratch;
+
+	text_terminal(text, host->hostname, strlen(host->hostname), 0);
+	if (host->kernel[0] != '\0') {
+		put_comma(text);
+		buf_printf(text, "Linux%c", FLOW_GLUE);
+		text_terminal(text, host->kernel, strlen(host->kernel), 0);
+	}
+	if (log->has_time) {
+		put_comma(text);
+		units_local_date(text, log->wall_ns);
+	}
+	put_comma(text);
+	buf_printf(text, "incident%c%u", FLOW_GLUE, view->incident->number);
+	flow_take(&view->flow, text);
+}
+
 /* What a ticket needs when this is all that is pasted into it. */
 static void put_host(struct text_view *view)
 {
@@ -604,6 +701,10 @@ static void put_host(struct text_view *view)
 	struct buf *text = &view->scratch;
 
 	flow_label(&view->flow, "host");
+	if (view_imported(view->incident)) {
+		put_log_host(view);
+		return;
+	}
 	text_terminal(text, host->hostname, strlen(host->hostname), 0);
 	put_comma(text);
 	buf_printf(text, "Linux%c", FLOW_GLUE);

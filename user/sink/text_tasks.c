@@ -16,25 +16,34 @@ static void put_memory(struct text_view *view, const struct task_facts *task)
 	static const struct {
 		const char *name;
 		enum ev_rss kind;
+		uint32_t unknown;
 	} counters[] = {
-		{"anon", EV_RSS_ANON},
-		{"file", EV_RSS_FILE},
-		{"shmem", EV_RSS_SHMEM},
-		{"swap", EV_RSS_SWAP},
+		{"anon", EV_RSS_ANON, TASK_UNKNOWN_ANON},
+		{"file", EV_RSS_FILE, TASK_UNKNOWN_FILE},
+		{"shmem", EV_RSS_SHMEM, TASK_UNKNOWN_SHMEM},
+		{"swap", EV_RSS_SWAP, TASK_UNKNOWN_SWAP},
 	};
 	uint32_t page_size = view->context->host->page_size;
 	struct buf *text = &view->scratch;
 
+	if (task->unknown & TASK_UNKNOWN_SPLIT) {
+		buf_printf(text, "resident%c", FLOW_GLUE);
+		glue_pages(text, task->rss_total_pages, page_size);
+	}
 	for (size_t i = 0; i < sizeof(counters) / sizeof(counters[0]); i++) {
-		buf_printf(text, "%s%s%c", i > 0 ? ", " : "", counters[i].name, FLOW_GLUE);
+		if (task->unknown & counters[i].unknown)
+			continue;
+		buf_printf(text, "%s%s%c", text->len > 0 ? ", " : "", counters[i].name, FLOW_GLUE);
 		glue_pages(text,
 			view_rss(task, counters[i].kind, view_exact(view->judgement, task)),
 			page_size);
 	}
-	if (task->pgtables_bytes != UNKNOWN_U64) {
+	if (task->pgtables_bytes != UNKNOWN_U64 && text->len > 0) {
 		buf_printf(text, ", page%ctables%c", FLOW_GLUE, FLOW_GLUE);
 		glue_bytes(text, task->pgtables_bytes);
 	}
+	if (text->len == 0)
+		return;
 	flow_label(&view->flow, "");
 	flow_take(&view->flow, text);
 }
@@ -68,7 +77,10 @@ void text_victim(struct text_view *view)
 		flow_take(&view->flow, text);
 		return;
 	}
-	buf_printf(text, "uid%c%u", FLOW_GLUE, task->uid);
+	if (task->unknown & TASK_UNKNOWN_UID)
+		buf_printf(text, "pid%c%u", FLOW_GLUE, task->tgid);
+	else
+		buf_printf(text, "uid%c%u", FLOW_GLUE, task->uid);
 	if (task->ns_tgid != 0 && task->ns_tgid != task->tgid)
 		buf_printf(text, ", pid%c%u in its container", FLOW_GLUE, task->ns_tgid);
 	if (task->start_ns != UNKNOWN_U64 && task->start_ns != 0 &&
@@ -169,8 +181,10 @@ static void put_sum(struct text_view *view)
 	if (badness->swap_pages > 0)
 		put_term(text, badness->swap_pages, "swap");
 	snprintf(name, sizeof(name), "page%ctables", FLOW_GLUE);
-	put_term(text, badness->pgtables_pages, name);
-	put_term(text, badness->adj_pages, "adj");
+	if (view->judgement->has_badness || badness->pgtables_pages > 0)
+		put_term(text, badness->pgtables_pages, name);
+	if (view->judgement->has_badness)
+		put_term(text, badness->adj_pages, "adj");
 	if (badness->adj_pages != 0 && task != NULL && view_known(task))
 		buf_printf(text, " (oom_score_adj%c%d)", FLOW_GLUE, task->oom_score_adj);
 	buf_puts(text, " = ");
@@ -218,6 +232,7 @@ static void put_rank(struct text_view *view)
 {
 	const struct incident *incident = view->incident;
 	const struct task_facts *chosen = view_chosen(incident), *task;
+	bool sums = view->judgement->has_badness;
 	struct buf *text = &view->scratch;
 
 	if (chosen == NULL || incident->candidate_total == 0)
@@ -226,9 +241,10 @@ static void put_rank(struct text_view *view)
 		if (task->tgid != chosen->tgid)
 			continue;
 		if (place == 0)
-			buf_puts(text, ", highest");
+			buf_puts(text, sums ? ", highest" : ", largest");
 		else
-			buf_printf(text, ", %u%s", place + 1, ordinal_end(place + 1));
+			buf_printf(text, ", %u%s%s", place + 1, ordinal_end(place + 1),
+				sums ? "" : " largest");
 		buf_printf(text, " of %u%s", incident->candidate_total,
 			incident->candidates_from_census ? " found right after the kill" : "");
 		put_next(view, place == 0 ? 1 : 0);
@@ -258,7 +274,7 @@ void text_chosen(struct text_view *view)
 
 	if (view->incident->outcome == OUTCOME_NO_KILLABLE)
 		return;
-	if (view->judgement->has_badness) {
+	if (view->judgement->has_badness || view->judgement->has_held) {
 		flow_label(&view->flow, "chosen");
 		put_sum(view);
 		if (view_allocating_task(view->incident)) {
@@ -338,7 +354,11 @@ static void put_header(struct text_view *view, const struct table *table)
 	if (table->reasons)
 		flow_raw(flow, " not killable:");
 	else
-		put_right(flow, "points", POINTS_COLUMNS);
+		put_right(flow,
+			view_imported(view->incident) && view->judgement->totalpages == UNKNOWN_U64
+				? "pages"
+				: "points",
+			POINTS_COLUMNS);
 }
 
 static void put_pages_cell(struct text_view *view, uint64_t pages, size_t columns)
@@ -368,7 +388,7 @@ static void put_points_cell(
 	}
 	if (ranked->immune == NULL) {
 		buf_init(&buf, cell, sizeof(cell));
-		if (view->judgement->totalpages == UNKNOWN_U64)
+		if (view->judgement->totalpages == UNKNOWN_U64 && !view_imported(view->incident))
 			buf_putc(&buf, '?');
 		else
 			units_count(&buf, ranked->badness.points);
@@ -389,13 +409,13 @@ static void put_row(struct text_view *view, const struct table *table,
 	put_right(flow, cell, 8);
 	flow_raw(flow, " ");
 	put_left(flow, &view->scratch, task->comm, NAME_COLUMNS);
-	put_pages_cell(view,
-		view_rss(task, EV_RSS_ANON, exact) + view_rss(task, EV_RSS_FILE, exact) +
-			view_rss(task, EV_RSS_SHMEM, exact),
-		1 + 9);
+	put_pages_cell(view, view_rss_total(task, exact), 1 + 9);
 	if (table->swap)
 		put_pages_cell(view, view_rss(task, EV_RSS_SWAP, exact), SWAP_COLUMNS);
-	snprintf(cell, sizeof(cell), "%d", task->oom_score_adj);
+	if (task->unknown & TASK_UNKNOWN_ADJ)
+		strcpy(cell, "?");
+	else
+		snprintf(cell, sizeof(cell), "%d", task->oom_score_adj);
 	put_right(flow, cell, 1 + 6);
 	put_points_cell(view, table, ranked);
 }
@@ -471,7 +491,10 @@ void text_killed(struct text_view *view)
 
 		if (i > 0)
 			buf_puts(text, ", ");
-		glue_name(text, view_known(task) ? task->comm : "pid ", task->tgid);
+		glue_name(text,
+			view_known(task) && !(task->unknown & TASK_UNKNOWN_COMM) ? task->comm
+										 : "pid ",
+			task->tgid);
 		buf_puts(text, why_text(incident->victims[i].why));
 	}
 	if (shown < total)

@@ -51,6 +51,16 @@ bool view_known(const struct task_facts *task)
 	return (task->flags & EV_TASK_PARTIAL) == 0;
 }
 
+bool view_imported(const struct incident *incident)
+{
+	return incident->source == INCIDENT_IMPORTED;
+}
+
+bool view_adj_known(const struct task_facts *task)
+{
+	return view_known(task) && !(task->unknown & TASK_UNKNOWN_ADJ);
+}
+
 bool view_has_memory(const struct task_facts *task)
 {
 	return (task->flags & (EV_TASK_PARTIAL | EV_TASK_NO_MM)) == 0;
@@ -68,9 +78,18 @@ uint64_t view_rss(const struct task_facts *task, enum ev_rss kind, bool exact)
 	return pages > 0 ? (uint64_t)pages : 0;
 }
 
+uint64_t view_rss_total(const struct task_facts *task, bool exact)
+{
+	if (task->unknown & TASK_UNKNOWN_SPLIT)
+		return task->rss_total_pages;
+	return view_rss(task, EV_RSS_ANON, exact) + view_rss(task, EV_RSS_FILE, exact) +
+	       view_rss(task, EV_RSS_SHMEM, exact);
+}
+
 bool view_allocating_task(const struct incident *incident)
 {
-	return incident->has_oc && strstr(incident->message, "oom_kill_allocating_task") != NULL;
+	return (incident->has_oc || view_imported(incident)) &&
+	       strstr(incident->message, "oom_kill_allocating_task") != NULL;
 }
 
 bool view_kernel_points(const struct incident *incident, int64_t *ret_points)

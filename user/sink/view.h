@@ -32,6 +32,11 @@ const struct task_facts *view_victim(const struct incident *incident, unsigned i
 /* The counters that the badness sum was made from. */
 const struct task_facts *view_chosen(const struct incident *incident);
 
+/* Out of a kernel log: what that does not tell is left out. */
+bool view_imported(const struct incident *incident);
+
+bool view_adj_known(const struct task_facts *task);
+
 /* More than pid and time is known. */
 bool view_known(const struct task_facts *task);
 /* It had an address space whose counters were read. */
@@ -42,6 +47,9 @@ bool view_exact(const struct judgement *judgement, const struct task_facts *task
 
 /* Pages as the kernel reads the counter; it takes negative ones for 0. */
 uint64_t view_rss(const struct task_facts *task, enum ev_rss kind, bool exact);
+
+/* anon, file and shmem together, which is all that some logs tell. */
+uint64_t view_rss_total(const struct task_facts *task, bool exact);
 
 /* oc->chosen_points, where the kernel weighed processes before it chose. */
 bool view_kernel_points(const struct incident *incident, int64_t *ret_points);

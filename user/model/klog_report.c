@@ -1,0 +1,592 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Which report a line belongs to, and when a report is over. */
+#include "model/klog_report.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "model/klog_report_parts.h"
+
+#define SECOND_NS 1000000000LL
+/* Within a report the kernel holds a lock; a slow console is what takes longest. */
+#define GAP_NS (30 * SECOND_NS)
+/* A whole group dies at once. */
+#define GROUP_NS (5 * SECOND_NS)
+#define SYSRQ_NS (10 * SECOND_NS)
+/* So many lines of others end it: less once the kill is there. */
+#define LINES_AFTER_KILL 200
+#define LINES_WITHOUT 4000
+#define SYSRQ_LINES 50
+
+struct klog_reports {
+	klog_report_fn fn;
+	void *arg;
+	uint64_t line, sequence;
+	/* the last "Manual OOM execution" */
+	bool has_sysrq;
+	uint64_t sysrq_line;
+	struct klog_when sysrq_when;
+	struct klog_report reports[KLOG_REPORTS];
+};
+
+struct klog_reports *klog_reports_new(klog_report_fn fn, void *arg)
+{
+	struct klog_reports *reports = calloc(1, sizeof(*reports));
+
+	if (!reports)
+		return NULL;
+	reports->fn = fn;
+	reports->arg = arg;
+	return reports;
+}
+
+void klog_reports_free(struct klog_reports *reports)
+{
+	if (!reports)
+		return;
+	for (int i = 0; i < KLOG_REPORTS; i++)
+		free(reports->reports[i].rows);
+	free(reports);
+}
+
+const struct klog_task *klog_report_row(const struct klog_report *report, uint32_t pid)
+{
+	for (size_t i = 0; i < report->row_count; i++)
+		if (report->rows[i].pid == pid || report->rows[i].tgid == pid)
+			return &report->rows[i];
+	return NULL;
+}
+
+/* --- time --- */
+
+static struct klog_when when_of(const struct klog_stamp *stamp)
+{
+	struct klog_when ret = {.has_mono = stamp->has_mono,
+		.has_wall = stamp->has_wall,
+		.has_year = stamp->has_year,
+		.has_zone = stamp->has_zone,
+		.mono_ns = stamp->mono_ns,
+		.wall_ns = stamp->wall_ns};
+
+	klog_copy_text(stamp->text, ret.text, sizeof(ret.text));
+	return ret;
+}
+
+int64_t klog_when_gap(const struct klog_when *from, const struct klog_when *to)
+{
+	if (from->has_mono && to->has_mono)
+		return (int64_t)(to->mono_ns - from->mono_ns);
+	if (from->has_wall && to->has_wall && from->has_year == to->has_year &&
+		from->has_zone == to->has_zone)
+		return to->wall_ns - from->wall_ns;
+	return 0;
+}
+
+static bool within(const struct klog_when *from, const struct klog_when *to, int64_t ns)
+{
+	int64_t gap = klog_when_gap(from, to);
+
+	return gap >= -ns && gap <= ns;
+}
+
+/* --- the pool --- */
+
+/* A request, a choice, a death or the words that there was none: without any of them it is no
+ * decision of the OOM killer. */
+static bool is_decision(const struct klog_report *report)
+{
+	return report->has_invoked || report->has_summary || report->has_choice ||
+	       report->dead_count || report->no_killable || report->panicked;
+}
+
+static bool is_over(const struct klog_report *report)
+{
+	return report->dead_count || report->no_killable || report->panicked || report->exiting;
+}
+
+static struct klog_report *oldest(struct klog_reports *reports)
+{
+	struct klog_report *ret = NULL;
+
+	for (int i = 0; i < KLOG_REPORTS; i++) {
+		struct klog_report *report = &reports->reports[i];
+
+		if (report->state != KLOG_REPORT_FREE && (!ret || report->sequence < ret->sequence))
+			ret = report;
+	}
+	return ret;
+}
+
+/* In the order in which they began: one that is over waits for those before it. */
+static void tell_closed(struct klog_reports *reports)
+{
+	struct klog_report *report;
+
+	while ((report = oldest(reports)) && report->state == KLOG_REPORT_CLOSED) {
+		report->state = KLOG_REPORT_FREE;
+		if (is_decision(report))
+			reports->fn(reports->arg, report);
+	}
+}
+
+static void close_report(struct klog_reports *reports, struct klog_report *report)
+{
+	if (report->state == KLOG_REPORT_OPEN)
+		report->state = KLOG_REPORT_CLOSED;
+	tell_closed(reports);
+}
+
+static struct klog_report *free_slot(struct klog_reports *reports)
+{
+	for (int i = 0; i < KLOG_REPORTS; i++)
+		if (reports->reports[i].state == KLOG_REPORT_FREE)
+			return &reports->reports[i];
+	close_report(reports, oldest(reports));
+	return free_slot(reports);
+}
+
+static struct klog_report *open_report(
+	struct klog_reports *reports, const struct klog_record *record)
+{
+	struct klog_report *report = free_slot(reports);
+
+	klog_report_clear(report);
+	report->state = KLOG_REPORT_OPEN;
+	report->sequence = ++reports->sequence;
+	report->began = report->last = when_of(record->stamp);
+	report->last_line = reports->line;
+	klog_copy_text(record->host, report->host, sizeof(report->host));
+	klog_copy_text(record->boot_id, report->boot_id, sizeof(report->boot_id));
+	klog_copy_text(record->caller, report->caller, sizeof(report->caller));
+	return report;
+}
+
+/* --- whose line is it --- */
+
+static bool same_host(const struct klog_report *report, const struct klog_record *record)
+{
+	return scan_equals(&record->host, report->host) &&
+	       (!report->boot_id[0] || !scan_left(&record->boot_id) ||
+		       scan_equals(&record->boot_id, report->boot_id));
+}
+
+/* printk's caller tells for sure, where both have it. */
+static bool other_caller(const struct klog_report *report, const struct klog_record *record)
+{
+	return report->caller[0] && scan_left(&record->caller) &&
+	       !scan_equals(&record->caller, report->caller);
+}
+
+/* The one that a line without a name of its own belongs to: the newest of this host. */
+static struct klog_report *current(struct klog_reports *reports, const struct klog_record *record)
+{
+	struct klog_report *ret = NULL;
+
+	for (int i = 0; i < KLOG_REPORTS; i++) {
+		struct klog_report *report = &reports->reports[i];
+
+		if (report->state != KLOG_REPORT_OPEN || !same_host(report, record) ||
+			other_caller(report, record))
+			continue;
+		/* One that is told by the caller needs no guess. */
+		if (report->caller[0] && scan_left(&record->caller))
+			return report;
+		if (!report->suspended && (!ret || report->sequence > ret->sequence))
+			ret = report;
+	}
+	return ret;
+}
+
+static void own(
+	struct klog_reports *reports, struct klog_report *report, const struct klog_record *record)
+{
+	report->last = when_of(record->stamp);
+	report->last_line = reports->line;
+	if (!report->caller[0])
+		klog_copy_text(record->caller, report->caller, sizeof(report->caller));
+}
+
+static bool is_near(const struct klog_report *report, const struct klog_record *record)
+{
+	struct klog_when now = when_of(record->stamp);
+
+	return within(&report->last, &now, GAP_NS);
+}
+
+/* --- beginnings --- */
+
+/* The very same line again: a second collector, or a log that has each line twice. */
+static bool is_copy(const struct klog_report *report, const struct klog_record *record)
+{
+	const struct klog_line *line = record->line;
+	struct klog_when now = when_of(record->stamp);
+	char comm[EV_COMM_LEN + 1];
+	bool bare = !report->has_table && !report->has_mem_info && !report->has_trace &&
+		    !report->trigger_tid && !is_over(report);
+
+	klog_copy_comm(line->invoked.comm, comm);
+	if (!report->has_invoked || strcmp(comm, report->trigger_comm) != 0 ||
+		line->invoked.gfp_mask != report->gfp_mask ||
+		line->invoked.order != report->order ||
+		line->invoked.oom_score_adj != report->trigger_adj)
+		return false;
+	if (report->began.has_mono && now.has_mono)
+		return report->began.mono_ns / 1000 == now.mono_ns / 1000;
+	return bare && within(&report->began, &now, SECOND_NS);
+}
+
+/* Those of this host that have had their end are told; one that has not may go on if a line with
+ * its name comes. */
+static void make_way(struct klog_reports *reports, const struct klog_record *record)
+{
+	for (int i = 0; i < KLOG_REPORTS; i++) {
+		struct klog_report *report = &reports->reports[i];
+		struct klog_when now = when_of(record->stamp);
+
+		if (report->state != KLOG_REPORT_OPEN || !same_host(report, record))
+			continue;
+		if (is_over(report) || report->suspended || !report->has_invoked ||
+			!within(&report->last, &now, GROUP_NS)) {
+			if (!other_caller(report, record) || is_over(report))
+				close_report(reports, report);
+		} else if (!other_caller(report, record)) {
+			report->suspended = true;
+		}
+	}
+}
+
+static void take_invoked(struct klog_reports *reports, const struct klog_record *record)
+{
+	struct klog_report *report;
+
+	for (int i = 0; i < KLOG_REPORTS; i++) {
+		report = &reports->reports[i];
+		if (report->state == KLOG_REPORT_OPEN && same_host(report, record) &&
+			is_copy(report, record))
+			return;
+	}
+	make_way(reports, record);
+	report = open_report(reports, record);
+	klog_fill(report, record->line);
+	if (reports->has_sysrq && reports->line - reports->sysrq_line <= SYSRQ_LINES &&
+		within(&reports->sysrq_when, &report->began, SYSRQ_NS))
+		report->sysrq = true;
+	reports->has_sysrq = false;
+}
+
+static void take_sysrq(struct klog_reports *reports, const struct klog_record *record)
+{
+	reports->has_sysrq = true;
+	reports->sysrq_line = reports->line;
+	reports->sysrq_when = when_of(record->stamp);
+}
+
+/* --- lines of a report's body --- */
+
+/* A line with the name of one that had to wait makes it go on. */
+static void take_named(struct klog_reports *reports, const struct klog_record *record)
+{
+	const struct klog_line *line = record->line;
+	struct scan name = line->kind == KLOG_CPU ? line->cpu.comm : line->cpuset.comm;
+	struct klog_report *report = current(reports, record);
+
+	if (!report || is_over(report) || !klog_names(name, report->trigger_comm) ||
+		(line->kind == KLOG_CPU && report->trigger_tid)) {
+		for (int i = 0; i < KLOG_REPORTS; i++) {
+			struct klog_report *other = &reports->reports[i];
+
+			if (other->state != KLOG_REPORT_OPEN || !other->suspended ||
+				!same_host(other, record) || !klog_names(name, other->trigger_comm))
+				continue;
+			other->suspended = false;
+			report = other;
+			break;
+		}
+	}
+	if (!report || is_over(report))
+		return;
+	klog_fill(report, line);
+	own(reports, report, record);
+}
+
+/* Has this report what the line tells? Of two that go on at once the first lacks it for longer. */
+static bool has_it(const struct klog_report *report, const struct klog_line *line)
+{
+	switch (line->kind) {
+	case KLOG_TASK_IN:
+		return report->has_limit_path;
+	case KLOG_USAGE:
+		return report->usage_kb[line->usage.which] != UNKNOWN_U64;
+	case KLOG_TABLE:
+		return report->has_table;
+	case KLOG_CHOICE:
+		return report->has_choice;
+	default:
+		return false;
+	}
+}
+
+static struct klog_report *first_without(
+	struct klog_reports *reports, const struct klog_record *record)
+{
+	struct klog_report *ret = current(reports, record);
+
+	if (!ret || is_over(ret) || ret->caller[0])
+		return ret;
+	for (int i = 0; i < KLOG_REPORTS; i++) {
+		struct klog_report *report = &reports->reports[i];
+
+		if (report->state == KLOG_REPORT_OPEN && !report->suspended && report != ret &&
+			same_host(report, record) && !is_over(report) && !report->caller[0] &&
+			report->sequence < ret->sequence && !has_it(report, record->line))
+			ret = report;
+	}
+	return ret;
+}
+
+/* May a report begin with this line, its head being lost? */
+static bool may_begin(const struct klog_line *line)
+{
+	return line->kind == KLOG_TASK_IN || line->kind == KLOG_TABLE ||
+	       line->kind == KLOG_SUMMARY || line->kind == KLOG_CHOICE ||
+	       line->kind == KLOG_STATS ||
+	       (line->kind == KLOG_USAGE && line->usage.which == KLOG_USAGE_MEMORY);
+}
+
+/* The same summary or choice again. */
+static bool is_told(const struct klog_report *report, const struct klog_line *line)
+{
+	if (line->kind == KLOG_SUMMARY)
+		return report->has_summary && report->summary_pid == line->summary.pid;
+	if (line->kind == KLOG_CHOICE)
+		return report->has_choice && report->choice_pid == line->choice.pid;
+	return false;
+}
+
+static void take_body(struct klog_reports *reports, const struct klog_record *record)
+{
+	const struct klog_line *line = record->line;
+	struct klog_report *report = first_without(reports, record);
+	bool second = report && ((line->kind == KLOG_SUMMARY && report->has_summary) ||
+					(line->kind == KLOG_CHOICE && report->has_choice));
+
+	if (report && is_told(report, line) && is_near(report, record))
+		return;
+	if (!report || is_over(report) || second || !is_near(report, record)) {
+		/* Rows and the like without a beginning tell nothing. */
+		if (!may_begin(line))
+			return;
+		make_way(reports, record);
+		report = open_report(reports, record);
+	}
+	klog_fill(report, line);
+	own(reports, report, record);
+}
+
+/* --- deaths --- */
+
+static bool fits_scope(const struct klog_report *report, enum klog_message message)
+{
+	if (message == KLOG_MESSAGE_MEMCG)
+		return report->constraint == KLOG_CONSTRAINT_MEMCG ||
+		       (!report->has_mem_info && report->constraint == KLOG_CONSTRAINT_UNKNOWN);
+	if (message == KLOG_MESSAGE_NONE)
+		return true;
+	return report->constraint != KLOG_CONSTRAINT_MEMCG;
+}
+
+/* Those of a group are in the table, unless they came since. */
+static bool is_of_group(const struct klog_report *report, const struct klog_record *record)
+{
+	struct klog_when now = when_of(record->stamp);
+
+	return report->has_group && within(&report->last, &now, GROUP_NS) &&
+	       (!report->row_count || klog_report_row(report, record->line->kill.pid));
+}
+
+static bool is_victim(const struct klog_report *report, uint32_t pid)
+{
+	for (unsigned int i = 0; i < report->dead_count; i++)
+		if (report->dead[i].pid == pid)
+			return true;
+	return false;
+}
+
+static bool is_its_kill(const struct klog_report *report, const struct klog_record *record)
+{
+	const struct klog_line *line = record->line;
+
+	if (is_over(report) || !is_near(report, record) || !fits_scope(report, line->kill.message))
+		return false;
+	/* What 4.20 and 5.0 say of a process, they may do to a child of it. */
+	return !report->has_summary || report->summary_pid == line->kill.pid ||
+	       !report->row_count || klog_report_row(report, line->kill.pid);
+}
+
+/* The report, open or waiting, that named this process as the one to die. */
+static struct klog_report *report_that_chose(
+	struct klog_reports *reports, const struct klog_record *record)
+{
+	uint32_t pid = record->line->kill.pid;
+
+	for (int i = 0; i < KLOG_REPORTS; i++) {
+		struct klog_report *report = &reports->reports[i];
+
+		if (report->state == KLOG_REPORT_OPEN && same_host(report, record) &&
+			((report->has_summary && report->summary_pid == pid) ||
+				(report->has_choice && report->choice_pid == pid)) &&
+			is_its_kill(report, record))
+			return report;
+	}
+	return NULL;
+}
+
+static void take_kill(struct klog_reports *reports, const struct klog_record *record)
+{
+	const struct klog_line *line = record->line;
+	struct klog_report *report = report_that_chose(reports, record);
+	bool sizes = line->kill.total_vm_kb != UNKNOWN_U64;
+
+	if (!report)
+		report = current(reports, record);
+	if (report && is_victim(report, line->kill.pid) && is_near(report, record)) {
+		own(reports, report, record);
+		return;
+	}
+	if (report && is_its_kill(report, record)) {
+		klog_fill_dead(report, line, VICTIM_CHOSEN);
+		report->killed = when_of(record->stamp);
+	} else if (report && is_over(report) && is_of_group(report, record)) {
+		klog_fill_dead(report, line, VICTIM_GROUP);
+	} else {
+		/* Any program may print such words; the kernel is known by its own, or by a report.
+		 */
+		if (!sizes && line->kill.message == KLOG_MESSAGE_NONE &&
+			record->speaker != KLOG_KERNEL)
+			return;
+		make_way(reports, record);
+		report = open_report(reports, record);
+		klog_fill_dead(report, line, VICTIM_CHOSEN);
+		report->killed = report->began;
+	}
+	if (line->kill.message != KLOG_MESSAGE_NONE)
+		report->message = line->kill.message;
+	own(reports, report, record);
+}
+
+/* What comes behind a kill, or in its place. */
+static void take_end(struct klog_reports *reports, const struct klog_record *record)
+{
+	struct klog_report *report = current(reports, record);
+	bool nobody = record->line->kind == KLOG_NO_KILLABLE;
+
+	if (!report || (is_over(report) && !(report->no_killable && !nobody)) ||
+		!is_near(report, record)) {
+		make_way(reports, record);
+		report = open_report(reports, record);
+	}
+	report->no_killable |= nobody;
+	report->panicked |= !nobody;
+	own(reports, report, record);
+}
+
+static void take_after(struct klog_reports *reports, const struct klog_record *record)
+{
+	const struct klog_line *line = record->line;
+	struct klog_report *report = current(reports, record);
+
+	if (line->kind == KLOG_REAPED) {
+		for (int i = 0; i < KLOG_REPORTS; i++)
+			for (unsigned int j = 0; j < reports->reports[i].dead_count; j++)
+				if (reports->reports[i].state == KLOG_REPORT_OPEN &&
+					same_host(&reports->reports[i], record) &&
+					reports->reports[i].dead[j].pid == line->reaped.pid)
+					reports->reports[i].dead[j].reaped = true;
+		return;
+	}
+	if (!report || !is_near(report, record))
+		return;
+	if (line->kind == KLOG_SHARING) {
+		klog_fill_dead(report, line, VICTIM_SHARED_MM);
+	} else if (line->kind == KLOG_GROUP) {
+		klog_fill(report, line);
+	} else if (line->kind == KLOG_EXITING && !is_over(report)) {
+		klog_fill_dead(report, line, VICTIM_ALREADY_EXITING);
+		report->exiting = true;
+	}
+	own(reports, report, record);
+}
+
+static void take_boot(struct klog_reports *reports, const struct klog_record *record)
+{
+	for (int i = 0; i < KLOG_REPORTS; i++)
+		if (same_host(&reports->reports[i], record))
+			close_report(reports, &reports->reports[i]);
+}
+
+void klog_reports_record(struct klog_reports *reports, const struct klog_record *record)
+{
+	switch (record->line->kind) {
+	case KLOG_INVOKED:
+		take_invoked(reports, record);
+		break;
+	case KLOG_SYSRQ:
+		take_sysrq(reports, record);
+		break;
+	case KLOG_CPU:
+	case KLOG_CPUSET:
+		take_named(reports, record);
+		break;
+	case KLOG_KILL:
+		take_kill(reports, record);
+		break;
+	case KLOG_NO_KILLABLE:
+	case KLOG_PANIC:
+		take_end(reports, record);
+		break;
+	case KLOG_SHARING:
+	case KLOG_GROUP:
+	case KLOG_EXITING:
+	case KLOG_REAPED:
+		take_after(reports, record);
+		break;
+	case KLOG_BOOT:
+		take_boot(reports, record);
+		break;
+	case KLOG_SUPPRESSED:
+	case KLOG_ALLOC_FAILURE:
+		break;
+	default:
+		take_body(reports, record);
+		break;
+	}
+}
+
+void klog_reports_at(struct klog_reports *reports, uint64_t lines)
+{
+	reports->line = lines;
+	for (int i = 0; i < KLOG_REPORTS; i++) {
+		struct klog_report *report = &reports->reports[i];
+
+		if (report->state == KLOG_REPORT_OPEN &&
+			lines - report->last_line >
+				(is_over(report) ? LINES_AFTER_KILL : LINES_WITHOUT))
+			close_report(reports, report);
+	}
+}
+
+void klog_reports_end(struct klog_reports *reports)
+{
+	for (int i = 0; i < KLOG_REPORTS; i++)
+		if (reports->reports[i].state == KLOG_REPORT_OPEN)
+			reports->reports[i].state = KLOG_REPORT_CLOSED;
+	tell_closed(reports);
+}
+
+bool klog_reports_idle(const struct klog_reports *reports)
+{
+	for (int i = 0; i < KLOG_REPORTS; i++)
+		if (reports->reports[i].state != KLOG_REPORT_FREE)
+			return false;
+	return true;
+}

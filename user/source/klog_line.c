@@ -1,0 +1,873 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "source/klog_line.h"
+
+#include <string.h>
+
+#define PATH_SHARE_MARK ",task_memcg="
+
+static bool starts(struct scan scan, const char *text)
+{
+	return scan_text(&scan, text);
+}
+
+static bool ends(struct scan scan, const char *text)
+{
+	size_t len = strlen(text);
+
+	return scan_left(&scan) >= len && !memcmp(scan.end - len, text, len);
+}
+
+static const char *find(struct scan scan, const char *text)
+{
+	return memmem(scan.at, scan_left(&scan), text, strlen(text));
+}
+
+/* The last one: what stands before it may imitate it, what stands behind it cannot. */
+static const char *find_last(struct scan scan, const char *text)
+{
+	const char *found = NULL, *next;
+
+	while ((next = find(scan, text))) {
+		found = next;
+		scan.at = next + 1;
+	}
+	return found;
+}
+
+static bool take_pid(struct scan *scan, uint32_t *ret)
+{
+	struct scan rest = *scan;
+	uint64_t pid;
+
+	if (!scan_u64(&rest, &pid) || !pid || pid > INT32_MAX)
+		return false;
+	*ret = (uint32_t)pid;
+	*scan = rest;
+	return true;
+}
+
+static bool take_adj(struct scan *scan, int32_t *ret)
+{
+	struct scan rest = *scan;
+	int64_t adj;
+
+	if (!scan_i64(&rest, &adj) || adj < -1000 || adj > 1000)
+		return false;
+	*ret = (int32_t)adj;
+	*scan = rest;
+	return true;
+}
+
+static bool is_hex(char c)
+{
+	return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
+}
+
+/* A name that the kernel may print. One that is longer as it stands may have \xNN in it. */
+static bool is_comm(struct scan comm)
+{
+	size_t len = scan_left(&comm);
+
+	for (const char *at = comm.at; len > KLOG_COMM_MAX && at + 4 <= comm.end; at++)
+		if (at[0] == '\\' && at[1] == 'x' && is_hex(at[2]) && is_hex(at[3])) {
+			len -= 3;
+			at += 3;
+		}
+	return len <= KLOG_COMM_MAX;
+}
+
+/* --- who asked --- */
+
+static bool take_hex(struct scan *scan, uint64_t *ret)
+{
+	uint64_t value = 0;
+	const char *begin;
+
+	scan_text(scan, "0x");
+	for (begin = scan->at; !scan_done(scan) && is_hex(*scan->at); scan->at++)
+		value = value << 4 |
+			(uint64_t)(*scan->at <= '9' ? *scan->at - '0' : *scan->at - 'a' + 10);
+	*ret = value;
+	return scan->at > begin && scan->at - begin <= 16;
+}
+
+/* ", nodemask=0,2, order=1, oom_score_adj=0" in whatever order and with whatever is there. */
+static void parse_request(struct scan rest, struct klog_line *ret)
+{
+	struct scan part = rest;
+	int64_t order;
+	const char *found = find(rest, "order=");
+
+	if (found) {
+		part.at = found + strlen("order=");
+		if (scan_i64(&part, &order) && order >= -1 && order < 64) {
+			ret->invoked.has_order = true;
+			ret->invoked.order = (int32_t)order;
+		}
+	}
+	part.at = find(rest, "nodemask=");
+	if (part.at && found > part.at) {
+		part.at += strlen("nodemask=");
+		part.end = found;
+		while (part.end > part.at && (part.end[-1] == ' ' || part.end[-1] == ','))
+			part.end--;
+		ret->invoked.nodemask = part;
+	}
+	found = find(rest, "oom_score_adj=");
+	if (found) {
+		part = (struct scan) {found + strlen("oom_score_adj="), rest.end};
+		ret->invoked.has_adj = take_adj(&part, &ret->invoked.oom_score_adj);
+		ret->whole = ret->invoked.has_order && ret->invoked.has_adj && scan_done(&part);
+	} else {
+		/* "oom_adj=0", "oomkilladj=0" */
+		found = find(rest, "adj=");
+		part = (struct scan) {found ? found + strlen("adj=") : rest.end, rest.end};
+		ret->whole = ret->invoked.has_order && scan_i64(&part, &order) && scan_done(&part);
+	}
+}
+
+static bool parse_invoked(struct scan body, struct klog_line *ret)
+{
+	static const char mark[] = " invoked oom-killer:";
+	const char *found = find_last(body, mark);
+	struct scan rest;
+
+	if (!found)
+		return false;
+	ret->invoked.comm = (struct scan) {body.at, found};
+	if (!is_comm(ret->invoked.comm))
+		return false;
+	rest = (struct scan) {found + sizeof(mark) - 1, body.end};
+	scan_blanks(&rest);
+	ret->kind = KLOG_INVOKED;
+	if (scan_text(&rest, "gfp_mask="))
+		ret->invoked.has_gfp = take_hex(&rest, &ret->invoked.gfp_mask);
+	if (scan_text(&rest, "(") && memchr(rest.at, ')', scan_left(&rest)))
+		scan_field(&rest, ')', &ret->invoked.gfp_flags);
+	parse_request(rest, ret);
+	return true;
+}
+
+static bool parse_sysrq(struct scan body, struct klog_line *ret)
+{
+	if ((!starts(body, "sysrq") && !starts(body, "SysRq")) ||
+		!ends(body, "Manual OOM execution"))
+		return false;
+	ret->kind = KLOG_SYSRQ;
+	ret->whole = true;
+	return true;
+}
+
+/* The release stands before the last " #". */
+static struct scan find_release(struct scan text)
+{
+	struct scan ret = {text.at, find_last(text, " #")};
+
+	if (!ret.end)
+		return (struct scan) {0};
+	for (const char *at = ret.end; at > text.at && at[-1] != ' '; at--)
+		ret.at = at - 1;
+	return ret;
+}
+
+static bool parse_cpu(struct scan body, struct klog_line *ret)
+{
+	uint64_t cpu;
+
+	ret->cpu.uid = UNKNOWN_U64;
+	if (scan_text(&body, "Pid: ")) {
+		if (!take_pid(&body, &ret->cpu.pid) || !scan_text(&body, ", comm: "))
+			return false;
+	} else {
+		if (!scan_text(&body, "CPU: ") || !scan_u64(&body, &cpu))
+			return false;
+		if (scan_text(&body, " UID: ") && !scan_u64(&body, &ret->cpu.uid))
+			return false;
+		if (!scan_text(&body, " PID: ") || !take_pid(&body, &ret->cpu.pid) ||
+			!scan_text(&body, " Comm: "))
+			return false;
+	}
+	ret->kind = KLOG_CPU;
+	ret->cpu.comm = body;
+	ret->cpu.release = find_release(body);
+	ret->whole = scan_left(&ret->cpu.release) > 0;
+	return true;
+}
+
+static bool parse_cpuset(struct scan body, struct klog_line *ret)
+{
+	static const char mems[] = " mems_allowed=", cpuset[] = " cpuset=";
+	const char *behind = find_last(body, mems), *found;
+
+	if (!behind)
+		return false;
+	found = find((struct scan) {body.at, behind}, cpuset);
+	if (!found)
+		return false;
+	ret->cpuset.comm = (struct scan) {body.at, found};
+	ret->cpuset.cpuset = (struct scan) {found + sizeof(cpuset) - 1, behind};
+	ret->cpuset.mems = (struct scan) {behind + sizeof(mems) - 1, body.end};
+	ret->kind = KLOG_CPUSET;
+	ret->whole = klog_node_mask(ret->cpuset.mems) != UNKNOWN_U64;
+	return is_comm(ret->cpuset.comm);
+}
+
+/* " [<ffffffff8125f303>] dump_stack+0x282/0xd1f", " ? out_of_memory+0x9/0x4b0" */
+static bool parse_stack(struct scan body, struct klog_line *ret)
+{
+	const char *plus;
+
+	if (scan_text(&body, "[<")) {
+		struct scan address;
+
+		if (!scan_field(&body, ']', &address))
+			return false;
+		scan_blanks(&body);
+	}
+	scan_text(&body, "? ");
+	plus = find(body, "+0x");
+	if (!plus || plus == body.at || memchr(body.at, ' ', (size_t)(plus - body.at)))
+		return false;
+	ret->kind = KLOG_STACK;
+	ret->function = (struct scan) {body.at, plus};
+	ret->whole = true;
+	return true;
+}
+
+/* --- whose limit --- */
+
+/* Is `path` this cgroup or below it? */
+static bool is_below(struct scan path, struct scan above)
+{
+	size_t len = scan_left(&above);
+
+	if (len == 1 && *above.at == '/')
+		return true;
+	return scan_left(&path) >= len && !memcmp(path.at, above.at, len) &&
+	       (scan_left(&path) == len || path.at[len] == '/');
+}
+
+/* Both paths may hold the words between them: the right place is where one is below the other. */
+static bool split_paths(struct scan text, const char *mark, struct scan *ret_first,
+	struct scan *ret_second, bool second_above)
+{
+	struct scan rest = text;
+	const char *found;
+	bool any = false;
+
+	while ((found = find(rest, mark))) {
+		struct scan first = {text.at, found}, second = {found + strlen(mark), text.end};
+
+		if (!any || (second_above ? is_below(first, second) : is_below(second, first))) {
+			*ret_first = first;
+			*ret_second = second;
+		}
+		any = true;
+		rest.at = found + 1;
+	}
+	return any;
+}
+
+static bool parse_task_in(struct scan body, struct klog_line *ret)
+{
+	ret->kind = KLOG_TASK_IN;
+	ret->whole = true;
+	ret->task_in.task = (struct scan) {0};
+	if (scan_text(&body, "Memory limit reached of cgroup ")) {
+		ret->task_in.limit = body;
+		return true;
+	}
+	return scan_text(&body, "Task in ") &&
+	       split_paths(body, " killed as a result of limit of ", &ret->task_in.task,
+		       &ret->task_in.limit, true);
+}
+
+static bool parse_usage(struct scan body, struct klog_line *ret)
+{
+	static const char *const names[] = {"memory: ", "memory+swap: ", "kmem: ", "swap: "};
+	uint64_t failures;
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		struct scan rest = body;
+
+		if (!scan_text(&rest, names[i]) || !scan_text(&rest, "usage ") ||
+			!scan_u64(&rest, &ret->usage.usage_kb) || !scan_text(&rest, "kB"))
+			continue;
+		ret->kind = KLOG_USAGE;
+		ret->usage.which = (enum klog_usage)i;
+		ret->usage.limit_kb = UNKNOWN_U64;
+		if (scan_text(&rest, ", limit ") && scan_u64(&rest, &ret->usage.limit_kb) &&
+			!scan_text(&rest, "kB"))
+			ret->usage.limit_kb = UNKNOWN_U64;
+		ret->whole = ret->usage.limit_kb != UNKNOWN_U64 && scan_text(&rest, ", failcnt ") &&
+			     scan_u64(&rest, &failures) && scan_done(&rest);
+		return true;
+	}
+	return false;
+}
+
+static bool parse_stats(struct scan body, struct klog_line *ret)
+{
+	const char *list;
+
+	if (!scan_text(&body, "Memory cgroup stats for "))
+		return false;
+	ret->kind = KLOG_STATS;
+	list = find_last(body, ": cache:");
+	if (list) {
+		ret->stats.path = (struct scan) {body.at, list};
+		ret->stats.list = (struct scan) {list + 2, body.end};
+		ret->whole = true;
+		return true;
+	}
+	ret->whole = scan_left(&body) && body.end[-1] == ':';
+	if (ret->whole)
+		body.end--;
+	ret->stats.path = body;
+	ret->stats.list = (struct scan) {0};
+	return true;
+}
+
+/* "anon 41807872" */
+static bool parse_stat(struct scan body, struct klog_line *ret)
+{
+	const char *at = body.at;
+
+	while (at < body.end && ((*at >= 'a' && *at <= 'z') || *at == '_' ||
+					(at > body.at && *at >= '0' && *at <= '9')))
+		at++;
+	if (at == body.at || at == body.end || *at != ' ')
+		return false;
+	ret->stat.name = (struct scan) {body.at, at};
+	body.at = at + 1;
+	ret->kind = KLOG_STAT;
+	ret->whole = true;
+	return scan_u64(&body, &ret->stat.value) && scan_done(&body);
+}
+
+/* --- the table --- */
+
+static bool parse_table(struct scan body, struct klog_line *ret)
+{
+	static const struct {
+		const char *name;
+		enum klog_column column;
+	} names[] = {{"uid", KLOG_COLUMN_UID}, {"tgid", KLOG_COLUMN_TGID},
+		{"total_vm", KLOG_COLUMN_TOTAL_VM}, {"rss", KLOG_COLUMN_RSS},
+		{"rss_anon", KLOG_COLUMN_ANON}, {"rss_file", KLOG_COLUMN_FILE},
+		{"rss_shmem", KLOG_COLUMN_SHMEM}, {"nr_ptes", KLOG_COLUMN_PTES},
+		{"nr_pmds", KLOG_COLUMN_PTES}, {"nr_puds", KLOG_COLUMN_PTES},
+		{"pgtables_bytes", KLOG_COLUMN_PGTABLES}, {"swapents", KLOG_COLUMN_SWAP},
+		{"oom_adj", KLOG_COLUMN_OOM_ADJ}, {"oom_score_adj", KLOG_COLUMN_ADJ}};
+	struct klog_layout *layout = &ret->table;
+	struct scan name;
+
+	if (!scan_text(&body, "["))
+		return false;
+	scan_blanks(&body);
+	if (!scan_text(&body, "pid"))
+		return false;
+	scan_blanks(&body);
+	if (!scan_text(&body, "]"))
+		return false;
+	memset(layout, 0, sizeof(*layout));
+	for (scan_blanks(&body); scan_field(&body, ' ', &name); scan_blanks(&body)) {
+		enum klog_column column = KLOG_COLUMN_OTHER;
+
+		if (scan_equals(&name, "name"))
+			break;
+		for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+			if (scan_equals(&name, names[i].name))
+				column = names[i].column;
+		if (layout->count == KLOG_COLUMNS)
+			return false;
+		layout->has[column] = true;
+		layout->columns[layout->count++] = (uint8_t)column;
+	}
+	ret->kind = KLOG_TABLE;
+	ret->whole = layout->has[KLOG_COLUMN_RSS] && scan_equals(&name, "name");
+	return layout->count > 0;
+}
+
+static void set_row(struct klog_row *row, enum klog_column column, int64_t value)
+{
+	uint64_t size = value < 0 ? 0 : (uint64_t)value;
+
+	switch (column) {
+	case KLOG_COLUMN_UID:
+		row->uid = (uint32_t)value;
+		break;
+	case KLOG_COLUMN_TGID:
+		row->tgid = (uint32_t)value;
+		break;
+	case KLOG_COLUMN_TOTAL_VM:
+		row->total_vm_pages = size;
+		break;
+	case KLOG_COLUMN_RSS:
+		row->rss_pages = size;
+		break;
+	case KLOG_COLUMN_ANON:
+		row->anon_pages = size;
+		break;
+	case KLOG_COLUMN_FILE:
+		row->file_pages = size;
+		break;
+	case KLOG_COLUMN_SHMEM:
+		row->shmem_pages = size;
+		break;
+	case KLOG_COLUMN_PTES:
+		row->ptes_pages = row->ptes_pages == UNKNOWN_U64 ? size : row->ptes_pages + size;
+		break;
+	case KLOG_COLUMN_PGTABLES:
+		row->pgtables_bytes = size;
+		break;
+	case KLOG_COLUMN_SWAP:
+		row->swap_pages = size;
+		break;
+	case KLOG_COLUMN_OOM_ADJ:
+		/* Of 2.6.32: only its ends have the same meaning in oom_score_adj. */
+		if (!row->adj_known && (value == -17 || value == 0)) {
+			row->adj_known = true;
+			row->oom_score_adj = value ? -1000 : 0;
+		}
+		break;
+	case KLOG_COLUMN_ADJ:
+		row->adj_known = value >= -1000 && value <= 1000;
+		row->oom_score_adj = (int32_t)value;
+		break;
+	default:
+		break;
+	}
+}
+
+static bool parse_row(struct scan body, const struct klog_layout *layout, struct klog_line *ret)
+{
+	struct klog_row *row = &ret->row;
+	int64_t value;
+
+	if (!layout || !layout->count || !scan_text(&body, "["))
+		return false;
+	*row = (struct klog_row) {.total_vm_pages = UNKNOWN_U64,
+		.rss_pages = UNKNOWN_U64,
+		.anon_pages = UNKNOWN_U64,
+		.file_pages = UNKNOWN_U64,
+		.shmem_pages = UNKNOWN_U64,
+		.ptes_pages = UNKNOWN_U64,
+		.pgtables_bytes = UNKNOWN_U64,
+		.swap_pages = UNKNOWN_U64};
+	scan_blanks(&body);
+	if (!take_pid(&body, &row->pid) || !scan_text(&body, "]"))
+		return false;
+	row->tgid = row->pid;
+	for (unsigned int i = 0; i < layout->count; i++) {
+		scan_blanks(&body);
+		if (!scan_i64(&body, &value))
+			return false;
+		set_row(row, (enum klog_column)layout->columns[i], value);
+	}
+	/* One blank, then the name, whatever is in it. */
+	if (!scan_done(&body) && !scan_text(&body, " "))
+		return false;
+	row->comm = body;
+	ret->kind = KLOG_ROW;
+	ret->whole = scan_left(&body) > 0;
+	return is_comm(body);
+}
+
+/* --- who died --- */
+
+static bool take_message(struct scan *scan, const char *verb, enum klog_message *ret)
+{
+	static const struct {
+		const char *text;
+		enum klog_message message;
+	} forms[] = {{"Memory cgroup out of memory: ", KLOG_MESSAGE_MEMCG},
+		{"Out of memory (oom_kill_allocating_task): ", KLOG_MESSAGE_ALLOCATING},
+		{"Out of memory: ", KLOG_MESSAGE_GLOBAL}, {"", KLOG_MESSAGE_NONE}};
+
+	for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
+		struct scan rest = *scan;
+
+		if (!scan_text(&rest, forms[i].text) || !scan_text(&rest, verb))
+			continue;
+		*ret = forms[i].message;
+		*scan = rest;
+		return true;
+	}
+	return false;
+}
+
+static uint64_t take_size(struct scan *scan, const char *name)
+{
+	struct scan rest = *scan;
+	uint64_t value;
+
+	if (!scan_text(&rest, name) || !scan_u64(&rest, &value))
+		return UNKNOWN_U64;
+	scan_text(&rest, "kB");
+	*scan = rest;
+	return value;
+}
+
+/* "total-vm:1kB, anon-rss:2kB, file-rss:3kB, shmem-rss:4kB, UID:5 pgtables:6kB oom_score_adj:7",
+ * each kernel with more of it than the one before. True: nothing else follows. */
+static bool parse_sizes(struct scan rest, struct klog_line *ret)
+{
+	uint64_t uid;
+
+	ret->kill.total_vm_kb = take_size(&rest, "total-vm:");
+	if (ret->kill.total_vm_kb == UNKNOWN_U64)
+		ret->kill.total_vm_kb = take_size(&rest, "vsz:");
+	ret->kill.anon_kb = take_size(&rest, ", anon-rss:");
+	ret->kill.file_kb = take_size(&rest, ", file-rss:");
+	ret->kill.shmem_kb = take_size(&rest, ", shmem-rss:");
+	uid = take_size(&rest, ", UID:");
+	if (uid != UNKNOWN_U64)
+		ret->kill.uid = uid;
+	ret->kill.pgtables_kb = take_size(&rest, " pgtables:");
+	if (ret->kill.pgtables_kb == UNKNOWN_U64)
+		ret->kill.pgtables_kb = take_size(&rest, ", pgtables:");
+	if (scan_text(&rest, " oom_score_adj:") || scan_text(&rest, ", oom_score_adj:"))
+		ret->kill.has_adj = take_adj(&rest, &ret->kill.oom_score_adj);
+	return ret->kill.file_kb != UNKNOWN_U64 && scan_done(&rest);
+}
+
+/* Behind the sizes' beginning nothing can imitate it, so the name ends before the last one. It may
+ * be followed by ", UID 1000, " there. */
+static bool split_kill(struct scan rest, struct scan *ret_name, struct scan *ret_sizes)
+{
+	const char *sizes = find_last(rest, "total-vm:"), *close;
+
+	if (!sizes)
+		sizes = find_last(rest, "vsz:");
+	*ret_sizes = (struct scan) {sizes ? sizes : rest.end, rest.end};
+	*ret_name = (struct scan) {rest.at, ret_sizes->at};
+	close = find_last(*ret_name, ")");
+	if (!close)
+		return false;
+	*ret_sizes = (struct scan) {close + 1, rest.end};
+	ret_name->end = close;
+	return true;
+}
+
+static bool parse_kill(struct scan body, struct klog_line *ret)
+{
+	struct scan rest = body, sizes;
+
+	if (!take_message(&rest, "Killed process ", &ret->kill.message) ||
+		!take_pid(&rest, &ret->kill.pid))
+		return false;
+	ret->kind = KLOG_KILL;
+	ret->whole = false;
+	ret->kill.uid = ret->kill.total_vm_kb = ret->kill.anon_kb = ret->kill.file_kb =
+		ret->kill.shmem_kb = ret->kill.pgtables_kb = UNKNOWN_U64;
+	ret->kill.has_adj = false;
+	if (scan_text(&rest, ", UID ") && !scan_u64(&rest, &ret->kill.uid))
+		return false;
+	scan_text(&rest, ",");
+	if (!scan_text(&rest, " (")) {
+		ret->kill.comm = (struct scan) {0};
+		return scan_done(&rest);
+	}
+	if (!split_kill(rest, &ret->kill.comm, &sizes)) {
+		/* Cut off within the name: what is there is not all of it. */
+		ret->kill.comm = (struct scan) {0};
+		return true;
+	}
+	if (!is_comm(ret->kill.comm))
+		return false;
+	/* The oldest form ends here. */
+	if (scan_done(&sizes)) {
+		ret->whole = true;
+		return true;
+	}
+	if (scan_text(&sizes, ", UID "))
+		scan_u64(&sizes, &ret->kill.uid);
+	scan_text(&sizes, ",");
+	scan_text(&sizes, " ");
+	ret->whole = parse_sizes(sizes, ret);
+	/* Words of somebody else's, not sizes: no line of the kernel's. */
+	return ret->kill.total_vm_kb != UNKNOWN_U64 || scan_done(&sizes);
+}
+
+static bool parse_choice(struct scan body, struct klog_line *ret)
+{
+	const char *end;
+
+	if (!take_message(&body, "Kill process ", &ret->choice.message) &&
+		!take_message(&body, "kill process ", &ret->choice.message))
+		return false;
+	if (!take_pid(&body, &ret->choice.pid) || !scan_text(&body, " ("))
+		return false;
+	ret->kind = KLOG_CHOICE;
+	end = find_last(body, ") score ");
+	if (end) {
+		ret->whole = ends(body, "child");
+	} else {
+		end = find_last(body, ") sharing same memory");
+		if (!end)
+			return false;
+		ret->kind = KLOG_SHARING;
+		ret->whole = true;
+	}
+	ret->choice.comm = (struct scan) {body.at, end};
+	return is_comm(ret->choice.comm);
+}
+
+static bool parse_exiting(struct scan body, struct klog_line *ret)
+{
+	static const char mark[] = ": OOM victim ", tail[] = ") is already exiting";
+	const char *found = find(body, mark), *end = find_last(body, tail);
+
+	if (!found || !end || end < found)
+		return false;
+	body.at = found + sizeof(mark) - 1;
+	if (!take_pid(&body, &ret->choice.pid) || !scan_text(&body, " ("))
+		return false;
+	ret->kind = KLOG_EXITING;
+	ret->whole = true;
+	ret->choice.comm = (struct scan) {body.at, end};
+	return is_comm(ret->choice.comm);
+}
+
+/* --- the summary line --- */
+
+static enum klog_constraint constraint_of(struct scan name)
+{
+	if (scan_equals(&name, "CONSTRAINT_NONE"))
+		return KLOG_CONSTRAINT_NONE;
+	if (scan_equals(&name, "CONSTRAINT_CPUSET"))
+		return KLOG_CONSTRAINT_CPUSET;
+	if (scan_equals(&name, "CONSTRAINT_MEMORY_POLICY"))
+		return KLOG_CONSTRAINT_POLICY;
+	if (scan_equals(&name, "CONSTRAINT_MEMCG"))
+		return KLOG_CONSTRAINT_MEMCG;
+	return KLOG_CONSTRAINT_UNKNOWN;
+}
+
+/* Between this name and the next one that is there; empty: it is not. */
+static struct scan part_of(struct scan text, const char *name, const char *const *nexts)
+{
+	struct scan ret = {find(text, name), text.end};
+
+	if (!ret.at)
+		return (struct scan) {0};
+	ret.at += strlen(name);
+	for (; *nexts; nexts++) {
+		const char *end = find(ret, *nexts);
+
+		if (end)
+			ret.end = end;
+	}
+	return ret;
+}
+
+/* ",task=x,pid=1,uid=0" at the end of the line: cut from the right, the name at most as long as
+ * names are. */
+static bool take_task(struct scan *body, struct klog_line *ret)
+{
+	static const char task_mark[] = ",task=", pid_mark[] = ",pid=", uid_mark[] = ",uid=";
+	const char *uid_at = find_last(*body, uid_mark), *pid_at, *task_at = NULL, *found;
+	struct scan rest, number;
+
+	if (!uid_at)
+		return false;
+	number = (struct scan) {uid_at + sizeof(uid_mark) - 1, body->end};
+	ret->whole = scan_u64(&number, &ret->summary.uid) && scan_done(&number);
+	rest = (struct scan) {body->at, uid_at};
+	pid_at = find_last(rest, pid_mark);
+	if (!pid_at)
+		return false;
+	number = (struct scan) {pid_at + sizeof(pid_mark) - 1, uid_at};
+	if (!take_pid(&number, &ret->summary.pid) || !scan_done(&number))
+		return false;
+	for (rest.end = pid_at; (found = find(rest, task_mark)); rest.at = found + 1)
+		if (is_comm((struct scan) {found + sizeof(task_mark) - 1, pid_at})) {
+			task_at = found;
+			break;
+		}
+	if (!task_at)
+		return false;
+	ret->summary.comm = (struct scan) {task_at + sizeof(task_mark) - 1, pid_at};
+	body->end = task_at;
+	return true;
+}
+
+static bool parse_summary(struct scan body, struct klog_line *ret)
+{
+	static const char *const after_nodemask[] = {
+		",cpuset=", ",oom_memcg=", ",global_oom", NULL};
+	static const char *const after_mems[] = {",oom_memcg=", ",global_oom", NULL};
+	struct scan name, paths;
+	const char *found;
+
+	if (!scan_text(&body, "oom-kill:"))
+		return false;
+	scan_blanks(&body);
+	if (!scan_text(&body, "constraint="))
+		return false;
+	ret->kind = KLOG_SUMMARY;
+	ret->summary.uid = UNKNOWN_U64;
+	ret->summary.pid = 0;
+	ret->summary.comm = ret->summary.oom_memcg = ret->summary.task_memcg = (struct scan) {0};
+	ret->whole = false;
+	take_task(&body, ret);
+	ret->summary.nodemask = part_of(body, "nodemask=", after_nodemask);
+	ret->summary.mems = part_of(body, "mems_allowed=", after_mems);
+	ret->summary.global = find(body, ",global_oom") != NULL;
+	paths = body;
+	if (!scan_field(&body, ',', &name))
+		return true;
+	ret->summary.constraint = constraint_of(name);
+	found = find(paths, ",oom_memcg=");
+	if (found) {
+		paths.at = found + strlen(",oom_memcg=");
+		ret->summary.oom_memcg = paths;
+		split_paths(paths, PATH_SHARE_MARK, &ret->summary.oom_memcg,
+			&ret->summary.task_memcg, false);
+	} else {
+		ret->summary.task_memcg = part_of(paths, PATH_SHARE_MARK, &(const char *) {NULL});
+	}
+	return true;
+}
+
+/* --- the rest --- */
+
+static bool parse_group(struct scan body, struct klog_line *ret)
+{
+	static const char tail[] = " are going to be killed due to memory.oom.group set";
+
+	if (!scan_text(&body, "Tasks in ") || !ends(body, tail))
+		return false;
+	body.end -= sizeof(tail) - 1;
+	ret->kind = KLOG_GROUP;
+	ret->whole = true;
+	ret->path = body;
+	return true;
+}
+
+static bool parse_end(struct scan body, struct klog_line *ret)
+{
+	bool panic = scan_text(&body, "Kernel panic - not syncing: ");
+	bool nobody = starts(body, "Out of memory and no killable processes");
+
+	ret->whole = true;
+	ret->kind = nobody ? KLOG_NO_KILLABLE : KLOG_PANIC;
+	if (nobody)
+		return true;
+	return panic && (starts(body, "Out of memory") || starts(body, "out of memory") ||
+				starts(body, "System is deadlocked on memory"));
+}
+
+static bool parse_reaped(struct scan body, struct klog_line *ret)
+{
+	ret->kind = KLOG_REAPED;
+	ret->whole = true;
+	return scan_text(&body, "oom_reaper: reaped process ") && take_pid(&body, &ret->reaped.pid);
+}
+
+static bool parse_suppressed(struct scan body, struct klog_line *ret)
+{
+	ret->kind = KLOG_SUPPRESSED;
+	ret->whole = true;
+	return (starts(body, "oom_kill_process: ") || starts(body, "dump_header: ") ||
+		       starts(body, "out_of_memory: ")) &&
+	       ends(body, " callbacks suppressed");
+}
+
+static bool parse_alloc_failure(struct scan body, struct klog_line *ret)
+{
+	ret->kind = KLOG_ALLOC_FAILURE;
+	ret->whole = true;
+	return find(body, ": page allocation failure: order:") ||
+	       find(body, ": page allocation failure. order:");
+}
+
+static bool parse_boot(struct scan body, struct klog_line *ret)
+{
+	const char *end;
+
+	if (!scan_text(&body, "Linux version "))
+		return false;
+	end = memchr(body.at, ' ', scan_left(&body));
+	ret->kind = KLOG_BOOT;
+	ret->whole = true;
+	ret->release = (struct scan) {body.at, end ? end : body.end};
+	return true;
+}
+
+/* What begins with words of its own. */
+static bool parse_known(struct scan body, struct klog_line *ret)
+{
+	switch (*body.at) {
+	case 'M':
+		return parse_kill(body, ret) || parse_choice(body, ret) ||
+		       parse_task_in(body, ret) || parse_stats(body, ret);
+	case 'O':
+		return parse_kill(body, ret) || parse_choice(body, ret) || parse_end(body, ret);
+	case 'K':
+		return parse_kill(body, ret) || parse_choice(body, ret) || parse_end(body, ret);
+	case 'k':
+		return parse_choice(body, ret) || parse_usage(body, ret);
+	case 'T':
+		return parse_task_in(body, ret) || parse_group(body, ret);
+	case 'C':
+	case 'P':
+		return parse_cpu(body, ret);
+	case 'L':
+		return parse_boot(body, ret);
+	case 'o':
+		return parse_summary(body, ret) || parse_reaped(body, ret) ||
+		       parse_suppressed(body, ret);
+	case 'd':
+		return parse_suppressed(body, ret);
+	case 's':
+	case 'S':
+		return parse_sysrq(body, ret) || parse_usage(body, ret);
+	case 'm':
+		return parse_usage(body, ret);
+	default:
+		return false;
+	}
+}
+
+void klog_line_parse(struct scan body, const struct klog_layout *layout, struct klog_line *ret)
+{
+	struct scan inner = body;
+
+	memset(ret, 0, sizeof(*ret));
+	scan_blanks(&inner);
+	if (scan_done(&inner))
+		return;
+	/* Rows may have names that look like anything else; nothing else looks like a row. */
+	if (*inner.at == '[' && (parse_table(inner, ret) || parse_row(inner, layout, ret) ||
+					parse_stack(inner, ret)))
+		return;
+	/* A name comes first here, blanks and all. */
+	if (parse_invoked(body, ret) || parse_cpuset(body, ret))
+		return;
+	if (parse_known(inner, ret) || klog_memory_parse(inner, ret) || parse_stat(inner, ret) ||
+		parse_stack(inner, ret) || parse_exiting(inner, ret) ||
+		parse_alloc_failure(inner, ret))
+		return;
+	ret->kind = KLOG_NONE;
+	ret->whole = false;
+}
+
+uint64_t klog_node_mask(struct scan list)
+{
+	uint64_t mask = 0, first, last;
+
+	while (!scan_done(&list)) {
+		if (!scan_u64(&list, &first))
+			return UNKNOWN_U64;
+		last = first;
+		if (scan_text(&list, "-") && !scan_u64(&list, &last))
+			return UNKNOWN_U64;
+		for (; first <= last && first < 64; first++)
+			mask |= 1ULL << first;
+		if (!scan_text(&list, ","))
+			break;
+	}
+	return scan_done(&list) && mask ? mask : UNKNOWN_U64;
+}
