@@ -28,6 +28,7 @@ struct remembered {
 	uint32_t pid; /* 0: nobody died */
 	uint64_t total_vm_kb, anon_kb, file_kb;
 	uint64_t limit_hash; /* of the limit's path; 0: none */
+	uint64_t asker_hash; /* of who asked, where nobody died; 0: not told */
 };
 
 struct name_sum {
@@ -134,10 +135,15 @@ static bool is_copy(const struct remembered *old, const struct remembered *new)
 {
 	int64_t gap = klog_when_gap(&old->when, &new->when);
 
-	if (!new->pid || old->pid != new->pid || old->total_vm_kb != new->total_vm_kb ||
-		old->anon_kb != new->anon_kb || old->file_kb != new->file_kb)
-		return false;
 	if (old->host[0] && new->host[0] && strcmp(old->host, new->host) != 0)
+		return false;
+	/* Where nobody died a storm of them looks alike: only the kernel's own clock tells. */
+	if (!new->pid)
+		return !old->pid && new->asker_hash && old->asker_hash == new->asker_hash &&
+		       old->when.has_mono &&new->when.has_mono &&
+		       old->when.mono_ns / 1000 == new->when.mono_ns / 1000;
+	if (old->pid != new->pid || old->total_vm_kb != new->total_vm_kb ||
+		old->anon_kb != new->anon_kb || old->file_kb != new->file_kb)
 		return false;
 	return gap >= -SAME_NS && gap <= SAME_NS;
 }
@@ -154,6 +160,8 @@ static struct remembered remember(const struct klog_report *report)
 	ret.total_vm_kb = dead ? dead->total_vm_kb : UNKNOWN_U64;
 	ret.anon_kb = dead ? dead->anon_kb : UNKNOWN_U64;
 	ret.file_kb = dead ? dead->file_kb : UNKNOWN_U64;
+	if (!ret.pid && report->has_invoked)
+		ret.asker_hash = hash_text(report->trigger_comm);
 	if (report->has_limit_path)
 		ret.limit_hash = hash_text(report->limit_path);
 	return ret;

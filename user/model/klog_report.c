@@ -12,6 +12,7 @@
 #define GAP_NS (30 * SECOND_NS)
 /* A whole group dies at once. */
 #define GROUP_NS (5 * SECOND_NS)
+#define AT_ONCE_NS (SECOND_NS / 10)
 #define SYSRQ_NS (10 * SECOND_NS)
 /* So many lines of others end it: less once the kill is there. */
 #define LINES_AFTER_KILL 200
@@ -25,6 +26,7 @@ struct klog_reports {
 	/* the last "Manual OOM execution" */
 	bool has_sysrq;
 	uint64_t sysrq_line;
+	char sysrq_host[65];
 	struct klog_when sysrq_when;
 	struct klog_report reports[KLOG_REPORTS];
 };
@@ -262,13 +264,17 @@ static void take_invoked(struct klog_reports *reports, const struct klog_record 
 	for (int i = 0; i < KLOG_REPORTS; i++) {
 		report = &reports->reports[i];
 		if (report->state == KLOG_REPORT_OPEN && same_host(report, record) &&
-			is_copy(report, record))
+			is_copy(report, record)) {
+			report->copied = true;
 			return;
+		}
 	}
 	make_way(reports, record);
 	report = open_report(reports, record);
 	klog_fill(report, record->line);
-	if (reports->has_sysrq && reports->line - reports->sysrq_line <= SYSRQ_LINES &&
+	if (!reports->has_sysrq || !scan_equals(&record->host, reports->sysrq_host))
+		return;
+	if (reports->line - reports->sysrq_line <= SYSRQ_LINES &&
 		within(&reports->sysrq_when, &report->began, SYSRQ_NS))
 		report->sysrq = true;
 	reports->has_sysrq = false;
@@ -279,6 +285,7 @@ static void take_sysrq(struct klog_reports *reports, const struct klog_record *r
 	reports->has_sysrq = true;
 	reports->sysrq_line = reports->line;
 	reports->sysrq_when = when_of(record->stamp);
+	klog_copy_text(record->host, reports->sysrq_host, sizeof(reports->sysrq_host));
 }
 
 /* --- lines of a report's body --- */
@@ -370,7 +377,8 @@ static void take_body(struct klog_reports *reports, const struct klog_record *re
 	bool second = report && ((line->kind == KLOG_SUMMARY && report->has_summary) ||
 					(line->kind == KLOG_CHOICE && report->has_choice));
 
-	if (report && is_told(report, line) && is_near(report, record))
+	if (report && is_near(report, record) &&
+		(is_told(report, line) || (is_over(report) && report->copied)))
 		return;
 	if (!report || is_over(report) || second || !is_near(report, record)) {
 		/* Rows and the like without a beginning tell nothing. */
@@ -400,8 +408,13 @@ static bool is_of_group(const struct klog_report *report, const struct klog_reco
 {
 	struct klog_when now = when_of(record->stamp);
 
-	return report->has_group && within(&report->last, &now, GROUP_NS) &&
-	       (!report->row_count || klog_report_row(report, record->line->kill.pid));
+	if (!report->has_group || !within(&report->last, &now, GROUP_NS))
+		return false;
+	if (!report->row_count || klog_report_row(report, record->line->kill.pid))
+		return true;
+	/* Its row is lost, or it came since; right behind the one before it by a clock that tells.
+	 */
+	return report->last.has_mono && now.has_mono && within(&report->last, &now, AT_ONCE_NS);
 }
 
 static bool is_victim(const struct klog_report *report, uint32_t pid)
@@ -480,6 +493,9 @@ static void take_end(struct klog_reports *reports, const struct klog_record *rec
 	struct klog_report *report = current(reports, record);
 	bool nobody = record->line->kind == KLOG_NO_KILLABLE;
 
+	/* Said twice, or by another collector: each decision has a head of its own. */
+	if (report && is_near(report, record) && (nobody ? report->no_killable : report->panicked))
+		return;
 	if (!report || (is_over(report) && !(report->no_killable && !nobody)) ||
 		!is_near(report, record)) {
 		make_way(reports, record);

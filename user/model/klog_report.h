@@ -68,6 +68,7 @@ struct klog_report {
 	char boot_id[37];
 	char release[65];
 	char caller[16];
+	bool copied; /* its head came again: so will the rest of it */
 	bool suspended; /* another one began before this had its end */
 
 	bool has_invoked;

@@ -565,10 +565,9 @@ static bool parse_kill(struct scan body, struct klog_line *ret)
 	if (scan_text(&rest, ", UID ") && !scan_u64(&rest, &ret->kill.uid))
 		return false;
 	scan_text(&rest, ",");
-	if (!scan_text(&rest, " (")) {
-		ret->kill.comm = (struct scan) {0};
-		return scan_done(&rest);
-	}
+	/* Cut off within the number, or none of it. */
+	if (!scan_text(&rest, " ("))
+		return false;
 	if (!split_kill(rest, &ret->kill.comm, &sizes)) {
 		/* Cut off within the name: what is there is not all of it. */
 		ret->kill.comm = (struct scan) {0};

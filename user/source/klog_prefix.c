@@ -362,7 +362,8 @@ static bool take_tag(struct scan *scan, struct klog_prefix *prefix)
 	if (tag.end == tag.at || tag.end[-1] != ':' || scan_left(&tag) > TAG_MAX)
 		return false;
 	scan_text(&rest, " ");
-	set_speaker(prefix, is_kernel_tag(tag) ? KLOG_KERNEL : KLOG_PROGRAM);
+	prefix->tagged = is_kernel_tag(tag);
+	set_speaker(prefix, prefix->tagged ? KLOG_KERNEL : KLOG_PROGRAM);
 	*scan = rest;
 	return true;
 }
@@ -476,6 +477,8 @@ static bool take_date(struct scan *scan, struct klog_prefix *prefix)
 
 	if (!iso && !klog_month_stamp(&rest, &stamp))
 		return false;
+	prefix->stamp = stamp;
+	prefix->stamped = true;
 	/* dmesg's iso format has no host behind it. */
 	if (iso && memchr(stamp.text.at, ',', scan_left(&stamp.text))) {
 		scan_text(&rest, " ");
@@ -484,8 +487,6 @@ static bool take_date(struct scan *scan, struct klog_prefix *prefix)
 		scan_blanks(&rest);
 		take_origin(&rest, prefix);
 	}
-	prefix->stamp = stamp;
-	prefix->stamped = true;
 	*scan = rest;
 	return true;
 }
@@ -542,15 +543,15 @@ static bool take_layer(struct scan *scan, struct klog_prefix *prefix)
 	default:
 		break;
 	}
+	/* Behind the writer's name only brackets and levels may still come. */
+	if (prefix->tagged)
+		return false;
 	if (starts_with_digit(scan))
 		return take_kmsg(scan, prefix) || take_date(scan, prefix) ||
 		       take_unix(scan, prefix) || take_android(scan, prefix) ||
 		       take_talos(scan, prefix) ||
 		       (!prefix->stamped && take_rfc5424(scan, prefix)) ||
-		       (prefix->speaker != KLOG_KERNEL && take_bare_tag(scan, prefix));
-	/* Once the kernel is known to speak, only brackets and levels may still come. */
-	if (prefix->speaker == KLOG_KERNEL)
-		return false;
+		       take_bare_tag(scan, prefix);
 	return take_date(scan, prefix) || take_full(scan, prefix) ||
 	       take_facility_name(scan, prefix) || take_talos(scan, prefix) ||
 	       take_bare_tag(scan, prefix);

@@ -30,6 +30,7 @@ struct klog_prefix {
 	struct klog_stamp stamp;
 	enum klog_speaker speaker;
 	enum klog_escape escape;
+	bool tagged; /* the kernel's name was there as the writer's */
 	bool stamped; /* something was there that marks the beginning of a record */
 	unsigned int quoted; /* levels of "> " */
 	bool continued; /* /dev/kmsg: goes on with the record before it */

@@ -11,7 +11,9 @@
 #define ESC '\x1b'
 
 const char *const klog_needles[] = {"oom-kill", "Killed process", "ut of memory", "total_vm",
-	"Memory cgroup stats", "Manual OOM execution", NULL};
+	"Memory cgroup stats", "Manual OOM execution",
+	/* bytes that are no text are written as numbers */
+	"\"MESSAGE\":[", "\"MESSAGE\" : [", NULL};
 
 enum entry_mode { ENTRY_NONE, ENTRY_EXPORT, ENTRY_VERBOSE, ENTRY_PRETTY };
 
