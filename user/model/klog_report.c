@@ -226,7 +226,7 @@ static bool is_copy(const struct klog_report *report, const struct klog_record *
 	bool bare = !report->has_table && !report->has_mem_info && !report->has_trace &&
 		    !report->trigger_tid && !is_over(report);
 
-	klog_copy_comm(line->invoked.comm, comm);
+	klog_copy_comm(line->invoked.comm, line->escaped, comm);
 	if (!report->has_invoked || strcmp(comm, report->trigger_comm) != 0 ||
 		line->invoked.gfp_mask != report->gfp_mask ||
 		line->invoked.order != report->order ||
@@ -297,13 +297,13 @@ static void take_named(struct klog_reports *reports, const struct klog_record *r
 	struct scan name = line->kind == KLOG_CPU ? line->cpu.comm : line->cpuset.comm;
 	struct klog_report *report = current(reports, record);
 
-	if (!report || is_over(report) || !klog_names(name, report->trigger_comm) ||
+	if (!report || is_over(report) || !klog_names(name, line->escaped, report->trigger_comm) ||
 		(line->kind == KLOG_CPU && report->trigger_tid)) {
 		for (int i = 0; i < KLOG_REPORTS; i++) {
 			struct klog_report *other = &reports->reports[i];
 
 			if (other->state != KLOG_REPORT_OPEN || !other->suspended ||
-				!same_host(other, record) || !klog_names(name, other->trigger_comm))
+				!same_host(other, record) || !klog_names(name, line->escaped, other->trigger_comm))
 				continue;
 			other->suspended = false;
 			report = other;

@@ -47,28 +47,38 @@ void klog_copy_text(struct scan text, char *ret, size_t size)
 	ret[len] = '\0';
 }
 
-/* A name of more bytes than names have was escaped on its way; a shorter one is what it is. */
-void klog_copy_comm(struct scan comm, char *ret)
+/* "\x1b" of a byte that is not printable: nobody escapes one that is. */
+static bool take_escape(struct scan *scan, char *ret)
+{
+	int high, low, byte;
+
+	if (scan_left(scan) < 4 || scan->at[0] != '\\' || scan->at[1] != 'x')
+		return false;
+	high = hex_digit(scan->at[2]);
+	low = hex_digit(scan->at[3]);
+	byte = high << 4 | low;
+	if (high < 0 || low < 0 || !byte || (byte >= ' ' && byte < 0x7f))
+		return false;
+	*ret = (char)byte;
+	scan->at += 4;
+	return true;
+}
+
+/* A name of more bytes than names have was escaped on its way, too. */
+void klog_copy_comm(struct scan comm, bool escaped, char *ret)
 {
 	size_t len = 0;
 
-	if (scan_left(&comm) <= KLOG_COMM_MAX) {
-		klog_copy_text(comm, ret, EV_COMM_LEN + 1);
-		return;
-	}
+	escaped |= scan_left(&comm) > KLOG_COMM_MAX;
 	while (!scan_done(&comm) && len < KLOG_COMM_MAX) {
-		if (scan_left(&comm) >= 4 && comm.at[0] == '\\' && comm.at[1] == 'x' &&
-			hex_digit(comm.at[2]) >= 0 && hex_digit(comm.at[3]) >= 0) {
-			ret[len++] = (char)(hex_digit(comm.at[2]) << 4 | hex_digit(comm.at[3]));
-			comm.at += 4;
-		} else {
-			ret[len++] = *comm.at++;
-		}
+		if (!escaped || !take_escape(&comm, &ret[len]))
+			ret[len] = *comm.at++;
+		len++;
 	}
 	ret[len] = '\0';
 }
 
-bool klog_names(struct scan text, const char *comm)
+bool klog_names(struct scan text, bool escaped, const char *comm)
 {
 	char copy[EV_COMM_LEN + 1];
 	size_t len = strlen(comm);
@@ -79,7 +89,7 @@ bool klog_names(struct scan text, const char *comm)
 	for (const char *at = text.at; at < text.end && at - text.at <= (ptrdiff_t)len * 4; at++) {
 		if (*at != ' ')
 			continue;
-		klog_copy_comm((struct scan) {text.at, at}, copy);
+		klog_copy_comm((struct scan) {text.at, at}, escaped, copy);
 		if (!strcmp(copy, comm))
 			return true;
 	}
@@ -91,7 +101,7 @@ bool klog_names(struct scan text, const char *comm)
 static void fill_invoked(struct klog_report *report, const struct klog_line *line)
 {
 	report->has_invoked = true;
-	klog_copy_comm(line->invoked.comm, report->trigger_comm);
+	klog_copy_comm(line->invoked.comm, line->escaped, report->trigger_comm);
 	report->has_gfp = line->invoked.has_gfp;
 	report->gfp_mask = line->invoked.gfp_mask;
 	klog_copy_text(line->invoked.gfp_flags, report->gfp_flags, sizeof(report->gfp_flags));
@@ -107,7 +117,7 @@ static void fill_invoked(struct klog_report *report, const struct klog_line *lin
 static void fill_cpu(struct klog_report *report, const struct klog_line *line)
 {
 	if (!report->has_invoked || report->trigger_tid ||
-		!klog_names(line->cpu.comm, report->trigger_comm))
+		!klog_names(line->cpu.comm, line->escaped, report->trigger_comm))
 		return;
 	report->trigger_tid = line->cpu.pid;
 	report->trigger_uid = line->cpu.uid;
@@ -373,7 +383,7 @@ static void fill_row(struct klog_report *report, const struct klog_line *line)
 		.ptes_pages = row->ptes_pages,
 		.pgtables_bytes = row->pgtables_bytes,
 		.swap_pages = row->swap_pages};
-	klog_copy_comm(row->comm, report->rows[report->row_count].comm);
+	klog_copy_comm(row->comm, line->escaped, report->rows[report->row_count].comm);
 	report->row_count++;
 }
 
@@ -384,7 +394,7 @@ static void fill_summary(struct klog_report *report, const struct klog_line *lin
 	report->has_summary = true;
 	report->summary_pid = line->summary.pid;
 	report->summary_uid = line->summary.uid;
-	klog_copy_comm(line->summary.comm, report->summary_comm);
+	klog_copy_comm(line->summary.comm, line->escaped, report->summary_comm);
 	if (line->summary.constraint != KLOG_CONSTRAINT_UNKNOWN)
 		report->constraint = line->summary.constraint;
 	if (scan_left(&line->summary.oom_memcg)) {
@@ -414,7 +424,7 @@ void klog_fill(struct klog_report *report, const struct klog_line *line)
 		break;
 	case KLOG_CPUSET:
 		if (report->mems_allowed == UNKNOWN_U64 &&
-			klog_names(line->cpuset.comm, report->trigger_comm))
+			klog_names(line->cpuset.comm, line->escaped, report->trigger_comm))
 			report->mems_allowed = klog_node_mask(line->cpuset.mems);
 		break;
 	case KLOG_STACK:
@@ -447,7 +457,7 @@ void klog_fill(struct klog_report *report, const struct klog_line *line)
 		report->has_choice = true;
 		report->choice_pid = line->choice.pid;
 		report->message = line->choice.message;
-		klog_copy_comm(line->choice.comm, report->choice_comm);
+		klog_copy_comm(line->choice.comm, line->escaped, report->choice_comm);
 		break;
 	case KLOG_GROUP:
 		report->has_group = true;
@@ -483,7 +493,7 @@ bool klog_fill_dead(struct klog_report *report, const struct klog_line *line, en
 		.file_kb = UNKNOWN_U64,
 		.shmem_kb = UNKNOWN_U64,
 		.pgtables_kb = UNKNOWN_U64};
-	klog_copy_comm(comm, dead->comm);
+	klog_copy_comm(comm, line->escaped, dead->comm);
 	if (!kill)
 		return true;
 	dead->has_adj = line->kill.has_adj;

@@ -360,6 +360,7 @@ static bool parse_table(struct scan body, struct klog_line *ret)
 		{"pgtables_bytes", KLOG_COLUMN_PGTABLES}, {"swapents", KLOG_COLUMN_SWAP},
 		{"oom_adj", KLOG_COLUMN_OOM_ADJ}, {"oom_score_adj", KLOG_COLUMN_ADJ}};
 	struct klog_layout *layout = &ret->table;
+	bool all_known = true;
 	struct scan name;
 
 	if (!scan_text(&body, "["))
@@ -373,19 +374,24 @@ static bool parse_table(struct scan body, struct klog_line *ret)
 	memset(layout, 0, sizeof(*layout));
 	for (scan_blanks(&body); scan_field(&body, ' ', &name); scan_blanks(&body)) {
 		enum klog_column column = KLOG_COLUMN_OTHER;
+		bool known = scan_equals(&name, "cpu");
 
 		if (scan_equals(&name, "name"))
 			break;
 		for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-			if (scan_equals(&name, names[i].name))
+			if (scan_equals(&name, names[i].name)) {
 				column = names[i].column;
+				known = true;
+			}
+		all_known &= known;
 		if (layout->count == KLOG_COLUMNS)
 			return false;
 		layout->has[column] = true;
 		layout->columns[layout->count++] = (uint8_t)column;
 	}
 	ret->kind = KLOG_TABLE;
-	ret->whole = layout->has[KLOG_COLUMN_RSS] && scan_equals(&name, "name");
+	/* A name that is not known may be two that lost the blank between them. */
+	ret->whole = all_known && layout->has[KLOG_COLUMN_RSS] && scan_equals(&name, "name");
 	return layout->count > 0;
 }
 

@@ -171,6 +171,7 @@ struct klog_buddy {
 
 struct klog_line {
 	enum klog_kind kind;
+	bool escaped; /* for the caller: what is not printable in names may be there as \xNN */
 	bool whole; /* all of the form is there; what is cut off still tells its beginning */
 	union {
 		struct {

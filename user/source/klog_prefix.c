@@ -118,7 +118,8 @@ static bool take_rfc5424(struct scan *scan, struct klog_prefix *prefix)
 	scan_text(&rest, "\xef\xbb\xbf");
 	if (!scan_equals(&host, "-"))
 		prefix->host = host;
-	set_speaker(prefix, scan_equals(&program, "kernel") ? KLOG_KERNEL : KLOG_PROGRAM);
+	prefix->tagged = scan_equals(&program, "kernel");
+	set_speaker(prefix, prefix->tagged ? KLOG_KERNEL : KLOG_PROGRAM);
 	prefix->escape = KLOG_ESCAPE_SYSLOG;
 	prefix->stamped = true;
 	*scan = rest;
@@ -374,7 +375,6 @@ static void take_origin(struct scan *scan, struct klog_prefix *prefix)
 {
 	struct scan rest = *scan, host, word, after;
 
-	prefix->escape = KLOG_ESCAPE_SYSLOG;
 	if (take_stream(scan)) {
 		prefix->speaker = KLOG_ANYBODY;
 		return;
@@ -383,6 +383,7 @@ static void take_origin(struct scan *scan, struct klog_prefix *prefix)
 		set_speaker(prefix, KLOG_KERNEL);
 		return;
 	}
+	prefix->escape = KLOG_ESCAPE_SYSLOG;
 	if (take_selector(&rest, prefix)) {
 		take_tag(&rest, prefix);
 		*scan = rest;
@@ -533,7 +534,8 @@ static bool take_bare_tag(struct scan *scan, struct klog_prefix *prefix)
 /* What no layer of its own may be: between stamps there is nothing else. */
 static bool take_layer(struct scan *scan, struct klog_prefix *prefix)
 {
-	if (scan_done(scan))
+	/* /dev/kmsg has the kernel's words as they are. */
+	if (scan_done(scan) || prefix->escape == KLOG_ESCAPE_KMSG)
 		return false;
 	switch (*scan->at) {
 	case '[':
@@ -576,11 +578,14 @@ static bool take_file_name(struct scan *scan, struct klog_prefix *prefix)
 
 /* --- around it all --- */
 
-static void trim_end(struct scan *scan)
+static void trim_end(struct scan *scan, size_t *ret_trimmed)
 {
+	const char *end = scan->end;
+
 	while (scan->end > scan->at && (scan->end[-1] == ' ' || scan->end[-1] == '\t' ||
 					       scan->end[-1] == '\r' || scan->end[-1] == '\0'))
 		scan->end--;
+	*ret_trimmed = (size_t)(end - scan->end);
 }
 
 /* Indentation and "> > ". */
@@ -607,11 +612,7 @@ void klog_prefix_parse(const char *line, size_t len, struct klog_prefix *ret)
 		scan.at++;
 	scan_text(&scan, "\xef\xbb\xbf");
 	take_quotes(&scan, ret);
-	/* A quoted line may go on in the next one: its blanks are its own. */
-	if (!ret->quoted)
-		trim_end(&scan);
-	else if (scan.end > scan.at && scan.end[-1] == '\r')
-		scan.end--;
+	trim_end(&scan, &ret->trimmed);
 	/* Blanks belong to what follows, unless a stamp does. */
 	rest = scan;
 	scan_blanks(&rest);

@@ -21,9 +21,10 @@ enum klog_speaker {
 
 /* How what is not printable was written. */
 enum klog_escape {
-	KLOG_ESCAPE_NONE = 0,
+	KLOG_ESCAPE_DMESG = 0, /* maybe \xNN; the backslash itself is left as it is */
 	KLOG_ESCAPE_KMSG = 1, /* \xNN, the backslash itself too */
 	KLOG_ESCAPE_SYSLOG = 2, /* #NNN, octal, of control characters */
+	KLOG_ESCAPE_DONE = 3, /* not at all, or it is undone already */
 };
 
 struct klog_prefix {
@@ -33,6 +34,7 @@ struct klog_prefix {
 	bool tagged; /* the kernel's name was there as the writer's */
 	bool stamped; /* something was there that marks the beginning of a record */
 	unsigned int quoted; /* levels of "> " */
+	size_t trimmed; /* blanks at the end of the line that are not in body */
 	bool continued; /* /dev/kmsg: goes on with the record before it */
 	struct scan host; /* empty: not told */
 	struct scan caller; /* "T123", "C0"; empty: not told */

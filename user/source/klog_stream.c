@@ -17,15 +17,19 @@ const char *const klog_needles[] = {"oom-kill", "Killed process", "ut of memory"
 
 enum entry_mode { ENTRY_NONE, ENTRY_EXPORT, ENTRY_VERBOSE, ENTRY_PRETTY };
 
+enum join { JOIN_AS_SEEN, JOIN_BLANK, JOIN_TIGHT, JOIN_NEWLINE, JOIN_WAYS };
+
 /* A line that is held until it is clear that the next one does not belong to it. */
 struct pending {
 	bool used;
 	struct klog_prefix prefix; /* its texts are in `names` */
 	char boot_id[37];
 	unsigned int joins;
+	bool full; /* a piece of it is as long as any line: broken, not followed by another */
 	size_t ends[JOINS_MAX]; /* where each piece but the last one ends in text */
-	bool tight[JOINS_MAX]; /* nothing was lost at that place */
-	size_t physical; /* length of the last piece's line */
+	enum join seen[JOINS_MAX]; /* what was lost at that place, as far as is known */
+	size_t blanks[JOINS_MAX]; /* that were trimmed there */
+	size_t physical, trimmed; /* length of the last piece's line; blanks at its end */
 	size_t len;
 	char names[512];
 	char text[TEXT_MAX];
@@ -36,7 +40,8 @@ struct klog_stream {
 	klog_record_fn fn;
 	void *arg;
 	struct klog_layout layout;
-	size_t width; /* the longest quoted line: where they are broken */
+	size_t widths[2]; /* the longest line so far, plain and quoted: where they may be broken */
+	uint64_t breaks[2]; /* of lines: that were shorter than that, and as long */
 	enum entry_mode mode;
 	struct pending pending;
 	struct klog_entry entry;
@@ -64,7 +69,7 @@ void klog_stream_free(struct klog_stream *stream)
 
 /* --- telling --- */
 
-static void tell(struct klog_stream *stream, const struct klog_line *line)
+static void tell(struct klog_stream *stream, struct klog_line *line)
 {
 	const struct pending *pending = &stream->pending;
 	struct klog_record record = {
@@ -76,6 +81,7 @@ static void tell(struct klog_stream *stream, const struct klog_line *line)
 		.line = line,
 	};
 
+	line->escaped = pending->prefix.escape == KLOG_ESCAPE_DMESG;
 	if (line->kind == KLOG_TABLE)
 		stream->layout = line->table;
 	if (line->kind != KLOG_NONE)
@@ -86,13 +92,14 @@ static void tell(struct klog_stream *stream, const struct klog_line *line)
 static void tell_text(struct klog_stream *stream, struct scan text)
 {
 	struct scan rest = text, part;
-	struct klog_line line, next;
+	struct klog_line line, first, next;
 	const char *newline = memchr(text.at, '\n', scan_left(&text));
 
 	klog_line_parse(text, &stream->layout, &line);
 	if (newline && line.whole) {
+		klog_line_parse((struct scan) {text.at, newline}, &stream->layout, &first);
 		klog_line_parse((struct scan) {newline + 1, text.end}, &stream->layout, &next);
-		if (next.kind == KLOG_NONE) {
+		if (first.kind == KLOG_NONE || next.kind == KLOG_NONE) {
 			tell(stream, &line);
 			return;
 		}
@@ -109,8 +116,6 @@ static void tell_text(struct klog_stream *stream, struct scan text)
 
 /* --- putting together what was broken --- */
 
-enum join { JOIN_AS_SEEN, JOIN_BLANK, JOIN_TIGHT, JOIN_NEWLINE, JOIN_WAYS };
-
 static struct scan join(struct klog_stream *stream, enum join how)
 {
 	const struct pending *pending = &stream->pending;
@@ -118,11 +123,16 @@ static struct scan join(struct klog_stream *stream, enum join how)
 
 	for (unsigned int i = 0; i <= pending->joins; i++) {
 		size_t end = i < pending->joins ? pending->ends[i] : pending->len;
-		bool tight =
-			i && (how == JOIN_TIGHT || (how == JOIN_AS_SEEN && pending->tight[i - 1]));
+		enum join here = i && how == JOIN_AS_SEEN ? pending->seen[i - 1] : how;
 
-		if (i && !tight && len < TEXT_MAX)
-			stream->joined[len++] = how == JOIN_NEWLINE ? '\n' : ' ';
+		/* What was trimmed there belongs between the two. */
+		for (size_t j = 0; i && here == JOIN_TIGHT && how == JOIN_AS_SEEN &&
+				   j < pending->blanks[i - 1];
+			j++)
+			if (len < TEXT_MAX)
+				stream->joined[len++] = ' ';
+		if (i && here != JOIN_TIGHT && len < TEXT_MAX)
+			stream->joined[len++] = here == JOIN_NEWLINE ? '\n' : ' ';
 		if (end - from > TEXT_MAX - len)
 			end = from + TEXT_MAX - len;
 		memcpy(stream->joined + len, pending->text + from, end - from);
@@ -130,6 +140,19 @@ static struct scan join(struct klog_stream *stream, enum join how)
 		from = i < pending->joins ? pending->ends[i] : end;
 	}
 	return scan_of(stream->joined, len);
+}
+
+/* Ends with a name, or with text that may be any: whatever follows would be taken for a part of it.
+ */
+static bool ends_open(const struct klog_stream *stream, struct scan text)
+{
+	struct klog_line line;
+
+	klog_line_parse(text, &stream->layout, &line);
+	return line.whole && (line.kind == KLOG_ROW || line.kind == KLOG_TASK_IN ||
+				     line.kind == KLOG_CPU || line.kind == KLOG_STACK ||
+				     line.kind == KLOG_BUDDY || line.kind == KLOG_PANIC ||
+				     line.kind == KLOG_BOOT || line.kind == KLOG_ALLOC_FAILURE);
 }
 
 static bool is_whole(const struct klog_stream *stream, struct scan text)
@@ -149,7 +172,8 @@ static void flush(struct klog_stream *stream)
 		return;
 	pending->used = false;
 	first = scan_of(pending->text, pending->joins ? pending->ends[0] : pending->len);
-	if (!pending->joins || (!pending->prefix.quoted && is_whole(stream, first))) {
+	if (!pending->joins ||
+		(!pending->prefix.quoted && !pending->full && ends_open(stream, first))) {
 		tell_text(stream, first);
 		return;
 	}
@@ -171,7 +195,7 @@ static struct scan unescape(struct klog_stream *stream, struct scan text, enum k
 	static const char hex[] = "0123456789abcdef", octal[] = "01234567";
 	size_t len = 0;
 
-	if (escape == KLOG_ESCAPE_NONE ||
+	if (escape == KLOG_ESCAPE_DMESG || escape == KLOG_ESCAPE_DONE ||
 		!memchr(text.at, escape == KLOG_ESCAPE_KMSG ? '\\' : '#', scan_left(&text)))
 		return text;
 	while (!scan_done(&text) && len < TEXT_MAX) {
@@ -224,24 +248,43 @@ static void hold(struct klog_stream *stream, const struct klog_prefix *prefix, s
 	pending->prefix.caller = keep(pending, &len, prefix->caller);
 	pending->prefix.stamp.text = keep(pending, &len, prefix->stamp.text);
 	pending->joins = 0;
+	pending->full = false;
 	pending->physical = physical;
+	pending->trimmed = prefix->trimmed;
 	pending->len = scan_left(&body) < TEXT_MAX ? scan_left(&body) : TEXT_MAX;
 	memcpy(pending->text, body.at, pending->len);
 }
 
+/* Is the last piece as long as any line of this log? */
+static bool is_full(const struct klog_stream *stream)
+{
+	const struct pending *pending = &stream->pending;
+
+	return pending->physical >= stream->widths[pending->prefix.quoted > 0];
+}
+
 /* False: it is full, or there is nothing that could go on. */
-static bool append(
-	struct klog_stream *stream, struct scan body, enum klog_escape escape, size_t physical)
+static bool append(struct klog_stream *stream, const struct klog_prefix *prefix, size_t physical)
 {
 	struct pending *pending = &stream->pending;
+	struct scan body = unescape(stream, prefix->body, pending->prefix.escape);
+	bool full;
 
-	body = unescape(stream, body, escape);
 	if (pending->joins == JOINS_MAX || scan_left(&body) > TEXT_MAX - pending->len)
 		return false;
 	pending->ends[pending->joins] = pending->len;
-	pending->tight[pending->joins] = pending->physical >= stream->width;
+	full = is_full(stream);
+	stream->breaks[full]++;
+	pending->full |= full;
+	/* Lines that are broken at blanks have many lengths, those that are cut have one. */
+	pending->seen[pending->joins] =
+		full && stream->breaks[true] >= stream->breaks[false] ? JOIN_TIGHT : JOIN_BLANK;
+	if (prefix->stamped)
+		pending->seen[pending->joins] = prefix->continued ? JOIN_TIGHT : JOIN_NEWLINE;
+	pending->blanks[pending->joins] = pending->trimmed;
 	pending->joins++;
 	pending->physical = physical;
+	pending->trimmed = prefix->trimmed;
 	memcpy(pending->text + pending->len, body.at, scan_left(&body));
 	pending->len += scan_left(&body);
 	return true;
@@ -279,17 +322,17 @@ static bool goes_on(
 
 static void take(struct klog_stream *stream, const struct klog_prefix *prefix, size_t physical)
 {
+	size_t *width = &stream->widths[prefix->quoted > 0];
 	struct klog_line line;
 
+	if (physical > *width)
+		*width = physical;
 	if (prefix->speaker == KLOG_PROGRAM || (scan_done(&prefix->body) && !prefix->stamped)) {
 		flush(stream);
 		return;
 	}
-	if (prefix->quoted && physical > stream->width)
-		stream->width = physical;
 	klog_line_parse(prefix->body, &stream->layout, &line);
-	if (goes_on(stream, prefix, &line) &&
-		append(stream, prefix->body, prefix->escape, physical))
+	if (goes_on(stream, prefix, &line) && append(stream, prefix, physical))
 		return;
 	/* One more line of a record whose first line had the stamp. */
 	if (!prefix->stamped && stream->pending.used && stream->pending.prefix.stamped &&
@@ -345,7 +388,7 @@ static void take_entry(struct klog_stream *stream)
 	flush(stream);
 	if (entry->speaker == KLOG_PROGRAM)
 		return;
-	prefix = (struct klog_prefix) {.stamped = true, .body = text};
+	prefix = (struct klog_prefix) {.stamped = true, .escape = KLOG_ESCAPE_DONE, .body = text};
 	fill_missing(&prefix, entry);
 	memcpy(stream->pending.boot_id, entry->boot_id, sizeof(entry->boot_id));
 	hold(stream, &prefix, text, 0);
