@@ -676,6 +676,14 @@ static void judge_repeated(struct scene *scene)
 	bool at_least = earlier >= CGROUP_KILLS;
 	struct verdict *verdict;
 
+	if (earlier && is_imported(scene) && !scene->limit_path[0] && scene->victim) {
+		verdict = verdict_new(scene, "repeated", CONFIDENCE_CERTAIN);
+		verdict_claim(verdict,
+			"The kernel killed a process named %s %u times within 10 minutes, this one included.",
+			scene->victim->comm, earlier + 1);
+		verdict_evidence(verdict, "%u earlier in the log", earlier);
+		return;
+	}
 	if (!earlier || !scene->limit)
 		return;
 	verdict = verdict_new(scene, "repeated", CONFIDENCE_CERTAIN);

@@ -28,6 +28,7 @@ struct remembered {
 	uint32_t pid; /* 0: nobody died */
 	uint64_t total_vm_kb, anon_kb, file_kb;
 	uint64_t limit_hash; /* of the limit's path; 0: none */
+	uint64_t comm_hash; /* of the victim's name */
 	uint64_t asker_hash; /* of who asked, where nobody died; 0: not told */
 };
 
@@ -160,6 +161,7 @@ static struct remembered remember(const struct klog_report *report)
 	ret.total_vm_kb = dead ? dead->total_vm_kb : UNKNOWN_U64;
 	ret.anon_kb = dead ? dead->anon_kb : UNKNOWN_U64;
 	ret.file_kb = dead ? dead->file_kb : UNKNOWN_U64;
+	ret.comm_hash = hash_text(dead ? dead->comm : report->summary_comm);
 	if (!ret.pid && report->has_invoked)
 		ret.asker_hash = hash_text(report->trigger_comm);
 	if (report->has_limit_path)
@@ -172,7 +174,10 @@ static unsigned int history_size(const struct importer *importer)
 	return importer->history_count < HISTORY_MAX ? importer->history_count : HISTORY_MAX;
 }
 
-/* Kills by the same limit within the window before; those that no clock can place do not count. */
+/*
+ * Kills by the same limit within the window before, or, where no limit is told, of the same
+ * command; those that no clock can place do not count.
+ */
 static uint32_t earlier_kills(const struct importer *importer, const struct remembered *new)
 {
 	uint32_t count = 0;
@@ -181,10 +186,13 @@ static uint32_t earlier_kills(const struct importer *importer, const struct reme
 		const struct remembered *old = &importer->history[i];
 		int64_t gap = klog_when_gap(&old->when, &new->when);
 
-		if (new->limit_hash && old->pid && old->limit_hash == new->limit_hash &&
-			!strcmp(old->host, new->host) && gap > 0 &&
-			gap <= (int64_t)REPEAT_WINDOW_NS)
-			count++;
+		if (!old->pid || old->limit_hash != new->limit_hash ||
+			(!new->limit_hash && old->comm_hash != new->comm_hash) ||
+			strcmp(old->host, new->host) != 0 ||
+			!klog_when_comparable(&old->when, &new->when) || gap < 0 ||
+			gap > (int64_t)REPEAT_WINDOW_NS)
+			continue;
+		count++;
 	}
 	return count;
 }

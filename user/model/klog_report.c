@@ -74,12 +74,18 @@ static struct klog_when when_of(const struct klog_stamp *stamp)
 	return ret;
 }
 
+bool klog_when_comparable(const struct klog_when *from, const struct klog_when *to)
+{
+	return (from->has_mono && to->has_mono) ||
+	       (from->has_wall && to->has_wall && from->has_year == to->has_year &&
+		       from->has_zone == to->has_zone);
+}
+
 int64_t klog_when_gap(const struct klog_when *from, const struct klog_when *to)
 {
 	if (from->has_mono && to->has_mono)
 		return (int64_t)(to->mono_ns - from->mono_ns);
-	if (from->has_wall && to->has_wall && from->has_year == to->has_year &&
-		from->has_zone == to->has_zone)
+	if (klog_when_comparable(from, to))
 		return to->wall_ns - from->wall_ns;
 	return 0;
 }
@@ -303,7 +309,8 @@ static void take_named(struct klog_reports *reports, const struct klog_record *r
 			struct klog_report *other = &reports->reports[i];
 
 			if (other->state != KLOG_REPORT_OPEN || !other->suspended ||
-				!same_host(other, record) || !klog_names(name, line->escaped, other->trigger_comm))
+				!same_host(other, record) ||
+				!klog_names(name, line->escaped, other->trigger_comm))
 				continue;
 			other->suspended = false;
 			report = other;

@@ -139,6 +139,9 @@ bool klog_reports_idle(const struct klog_reports *reports); /* none is open */
 /* Nanoseconds from one to the other, by the best clock that both have; 0 where there is none. */
 int64_t klog_when_gap(const struct klog_when *from, const struct klog_when *to);
 
+/* Do both have a clock of one kind? */
+bool klog_when_comparable(const struct klog_when *from, const struct klog_when *to);
+
 /* The row of this process or thread. NULL: there is none. */
 const struct klog_task *klog_report_row(const struct klog_report *report, uint32_t pid);
 

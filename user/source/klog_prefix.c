@@ -118,8 +118,8 @@ static bool take_rfc5424(struct scan *scan, struct klog_prefix *prefix)
 	scan_text(&rest, "\xef\xbb\xbf");
 	if (!scan_equals(&host, "-"))
 		prefix->host = host;
-	prefix->tagged = scan_equals(&program, "kernel");
-	set_speaker(prefix, prefix->tagged ? KLOG_KERNEL : KLOG_PROGRAM);
+	prefix->tagged = true;
+	set_speaker(prefix, scan_equals(&program, "kernel") ? KLOG_KERNEL : KLOG_PROGRAM);
 	prefix->escape = KLOG_ESCAPE_SYSLOG;
 	prefix->stamped = true;
 	*scan = rest;
@@ -359,12 +359,15 @@ static bool take_tag(struct scan *scan, struct klog_prefix *prefix)
 
 	while (tag.end < scan->end && *tag.end != ' ')
 		tag.end++;
+	/* Some leave out the blank. */
+	if (starts(scan, "kernel:"))
+		tag.end = scan->at + strlen("kernel:");
 	rest.at = tag.end;
 	if (tag.end == tag.at || tag.end[-1] != ':' || scan_left(&tag) > TAG_MAX)
 		return false;
 	scan_text(&rest, " ");
-	prefix->tagged = is_kernel_tag(tag);
-	set_speaker(prefix, prefix->tagged ? KLOG_KERNEL : KLOG_PROGRAM);
+	prefix->tagged = true;
+	set_speaker(prefix, is_kernel_tag(tag) ? KLOG_KERNEL : KLOG_PROGRAM);
 	*scan = rest;
 	return true;
 }
@@ -476,7 +479,7 @@ static bool take_date(struct scan *scan, struct klog_prefix *prefix)
 	struct klog_stamp stamp = prefix->stamp;
 	bool iso = klog_iso_stamp(&rest, &stamp);
 
-	if (!iso && !klog_month_stamp(&rest, &stamp))
+	if (!iso && !klog_month_stamp(&rest, &stamp) && !klog_year_stamp(&rest, &stamp))
 		return false;
 	prefix->stamp = stamp;
 	prefix->stamped = true;

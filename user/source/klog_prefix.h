@@ -31,7 +31,7 @@ struct klog_prefix {
 	struct klog_stamp stamp;
 	enum klog_speaker speaker;
 	enum klog_escape escape;
-	bool tagged; /* the kernel's name was there as the writer's */
+	bool tagged; /* the writer's name was there */
 	bool stamped; /* something was there that marks the beginning of a record */
 	unsigned int quoted; /* levels of "> " */
 	size_t trimmed; /* blanks at the end of the line that are not in body */

@@ -257,6 +257,22 @@ bool klog_month_stamp(struct scan *scan, struct klog_stamp *ret)
 	return true;
 }
 
+bool klog_year_stamp(struct scan *scan, struct klog_stamp *ret)
+{
+	struct scan rest = *scan, name;
+	int64_t year, day, of_day, ignored;
+
+	if (!digits(&rest, 4, 4, &year) || !scan_text(&rest, " "))
+		return false;
+	name = word(&rest);
+	if (!day_and_time(&rest, &day, &of_day, &ignored) || !is_date(year, month_of(name), day))
+		return false;
+	fill_wall(ret, year, month_of(name), day, of_day);
+	ret->text = (struct scan) {scan->at, rest.at};
+	*scan = rest;
+	return true;
+}
+
 /* Two digits, colon, two digits, colon. */
 static const char *find_clock(struct scan text)
 {

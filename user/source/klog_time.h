@@ -32,6 +32,9 @@ bool klog_iso_stamp(struct scan *scan, struct klog_stamp *ret);
 /* "Jan  2 03:04:05", maybe "Tue Jan  7 09:17:33 2025"; month names of many languages. */
 bool klog_month_stamp(struct scan *scan, struct klog_stamp *ret);
 
+/* "2024 Jan  2 03:04:05" */
+bool klog_year_stamp(struct scan *scan, struct klog_stamp *ret);
+
 /* What dmesg -T puts into its brackets, in any of the languages known: "lun. févr.  9 09:31:15
  * 2026". All of the text must be that; a stamp whose month is in no language known here is one
  * without a time. */
