@@ -465,7 +465,9 @@ static void take_kill(struct klog_reports *reports, const struct klog_record *re
 {
 	const struct klog_line *line = record->line;
 	struct klog_report *report = report_that_chose(reports, record);
-	bool sizes = line->kill.total_vm_kb != UNKNOWN_U64;
+	/* Any program may print such words; the kernel is known by its own, or by a report. */
+	bool anybody = line->kill.total_vm_kb == UNKNOWN_U64 &&
+		       line->kill.message == KLOG_MESSAGE_NONE && record->speaker != KLOG_KERNEL;
 
 	if (!report)
 		report = current(reports, record);
@@ -473,16 +475,15 @@ static void take_kill(struct klog_reports *reports, const struct klog_record *re
 		own(reports, report, record);
 		return;
 	}
+	if (anybody && (!report || is_over(report) || !(report->has_invoked || report->has_choice)))
+		return;
 	if (report && is_its_kill(report, record)) {
 		klog_fill_dead(report, line, VICTIM_CHOSEN);
 		report->killed = when_of(record->stamp);
 	} else if (report && is_over(report) && is_of_group(report, record)) {
 		klog_fill_dead(report, line, VICTIM_GROUP);
 	} else {
-		/* Any program may print such words; the kernel is known by its own, or by a report.
-		 */
-		if (!sizes && line->kill.message == KLOG_MESSAGE_NONE &&
-			record->speaker != KLOG_KERNEL)
+		if (anybody)
 			return;
 		make_way(reports, record);
 		report = open_report(reports, record);
