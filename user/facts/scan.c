@@ -86,7 +86,10 @@ void scan_blanks(struct scan *scan)
 
 bool scan_equals(const struct scan *scan, const char *text)
 {
-	return scan_left(scan) == strlen(text) && memcmp(scan->at, text, scan_left(scan)) == 0;
+	size_t len = scan_left(scan);
+
+	/* What is empty may point nowhere. */
+	return len == strlen(text) && (len == 0 || memcmp(scan->at, text, len) == 0);
 }
 
 int scan_copy(const struct scan *scan, char *ret, size_t size)
@@ -95,7 +98,8 @@ int scan_copy(const struct scan *scan, char *ret, size_t size)
 
 	if (len >= size)
 		return -ENAMETOOLONG;
-	memcpy(ret, scan->at, len);
+	if (len > 0)
+		memcpy(ret, scan->at, len);
 	ret[len] = '\0';
 	return 0;
 }

@@ -1,40 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "source/klog_line.h"
+#include "source/klog_line_parts.h"
 
 #include <string.h>
 
-#define PATH_SHARE_MARK ",task_memcg="
-
-static bool starts(struct scan scan, const char *text)
+bool klog_starts(struct scan scan, const char *text)
 {
 	return scan_text(&scan, text);
 }
 
-static bool ends(struct scan scan, const char *text)
+bool klog_ends(struct scan scan, const char *text)
 {
 	size_t len = strlen(text);
 
 	return scan_left(&scan) >= len && !memcmp(scan.end - len, text, len);
 }
 
-static const char *find(struct scan scan, const char *text)
+const char *klog_find(struct scan scan, const char *text)
 {
 	return memmem(scan.at, scan_left(&scan), text, strlen(text));
 }
 
 /* The last one: what stands before it may imitate it, what stands behind it cannot. */
-static const char *find_last(struct scan scan, const char *text)
+const char *klog_find_last(struct scan scan, const char *text)
 {
 	const char *found = NULL, *next;
 
-	while ((next = find(scan, text))) {
+	while ((next = klog_find(scan, text))) {
 		found = next;
 		scan.at = next + 1;
 	}
 	return found;
 }
 
-static bool take_pid(struct scan *scan, uint32_t *ret)
+bool klog_take_pid(struct scan *scan, uint32_t *ret)
 {
 	struct scan rest = *scan;
 	uint64_t pid;
@@ -46,7 +44,7 @@ static bool take_pid(struct scan *scan, uint32_t *ret)
 	return true;
 }
 
-static bool take_adj(struct scan *scan, int32_t *ret)
+bool klog_take_adj(struct scan *scan, int32_t *ret)
 {
 	struct scan rest = *scan;
 	int64_t adj;
@@ -64,7 +62,7 @@ static bool is_hex(char c)
 }
 
 /* A name that the kernel may print. One that is longer as it stands may have \xNN in it. */
-static bool is_comm(struct scan comm)
+bool klog_is_comm(struct scan comm)
 {
 	size_t len = scan_left(&comm);
 
@@ -96,7 +94,7 @@ static void parse_request(struct scan rest, struct klog_line *ret)
 {
 	struct scan part = rest;
 	int64_t order;
-	const char *found = find(rest, "order=");
+	const char *found = klog_find(rest, "order=");
 
 	if (found) {
 		part.at = found + strlen("order=");
@@ -105,7 +103,7 @@ static void parse_request(struct scan rest, struct klog_line *ret)
 			ret->invoked.order = (int32_t)order;
 		}
 	}
-	part.at = find(rest, "nodemask=");
+	part.at = klog_find(rest, "nodemask=");
 	if (part.at && found > part.at) {
 		part.at += strlen("nodemask=");
 		part.end = found;
@@ -113,14 +111,14 @@ static void parse_request(struct scan rest, struct klog_line *ret)
 			part.end--;
 		ret->invoked.nodemask = part;
 	}
-	found = find(rest, "oom_score_adj=");
+	found = klog_find(rest, "oom_score_adj=");
 	if (found) {
 		part = (struct scan) {found + strlen("oom_score_adj="), rest.end};
-		ret->invoked.has_adj = take_adj(&part, &ret->invoked.oom_score_adj);
+		ret->invoked.has_adj = klog_take_adj(&part, &ret->invoked.oom_score_adj);
 		ret->whole = ret->invoked.has_order && ret->invoked.has_adj && scan_done(&part);
 	} else {
 		/* "oom_adj=0", "oomkilladj=0" */
-		found = find(rest, "adj=");
+		found = klog_find(rest, "adj=");
 		part = (struct scan) {found ? found + strlen("adj=") : rest.end, rest.end};
 		ret->whole = ret->invoked.has_order && scan_i64(&part, &order) && scan_done(&part);
 	}
@@ -129,13 +127,13 @@ static void parse_request(struct scan rest, struct klog_line *ret)
 static bool parse_invoked(struct scan body, struct klog_line *ret)
 {
 	static const char mark[] = " invoked oom-killer:";
-	const char *found = find_last(body, mark);
+	const char *found = klog_find_last(body, mark);
 	struct scan rest;
 
 	if (!found)
 		return false;
 	ret->invoked.comm = (struct scan) {body.at, found};
-	if (!is_comm(ret->invoked.comm))
+	if (!klog_is_comm(ret->invoked.comm))
 		return false;
 	rest = (struct scan) {found + sizeof(mark) - 1, body.end};
 	scan_blanks(&rest);
@@ -150,8 +148,8 @@ static bool parse_invoked(struct scan body, struct klog_line *ret)
 
 static bool parse_sysrq(struct scan body, struct klog_line *ret)
 {
-	if ((!starts(body, "sysrq") && !starts(body, "SysRq")) ||
-		!ends(body, "Manual OOM execution"))
+	if ((!klog_starts(body, "sysrq") && !klog_starts(body, "SysRq")) ||
+		!klog_ends(body, "Manual OOM execution"))
 		return false;
 	ret->kind = KLOG_SYSRQ;
 	ret->whole = true;
@@ -161,7 +159,7 @@ static bool parse_sysrq(struct scan body, struct klog_line *ret)
 /* The release stands before the last " #". */
 static struct scan find_release(struct scan text)
 {
-	struct scan ret = {text.at, find_last(text, " #")};
+	struct scan ret = {text.at, klog_find_last(text, " #")};
 
 	if (!ret.end)
 		return (struct scan) {0};
@@ -176,14 +174,14 @@ static bool parse_cpu(struct scan body, struct klog_line *ret)
 
 	ret->cpu.uid = UNKNOWN_U64;
 	if (scan_text(&body, "Pid: ")) {
-		if (!take_pid(&body, &ret->cpu.pid) || !scan_text(&body, ", comm: "))
+		if (!klog_take_pid(&body, &ret->cpu.pid) || !scan_text(&body, ", comm: "))
 			return false;
 	} else {
 		if (!scan_text(&body, "CPU: ") || !scan_u64(&body, &cpu))
 			return false;
 		if (scan_text(&body, " UID: ") && !scan_u64(&body, &ret->cpu.uid))
 			return false;
-		if (!scan_text(&body, " PID: ") || !take_pid(&body, &ret->cpu.pid) ||
+		if (!scan_text(&body, " PID: ") || !klog_take_pid(&body, &ret->cpu.pid) ||
 			!scan_text(&body, " Comm: "))
 			return false;
 	}
@@ -197,11 +195,11 @@ static bool parse_cpu(struct scan body, struct klog_line *ret)
 static bool parse_cpuset(struct scan body, struct klog_line *ret)
 {
 	static const char mems[] = " mems_allowed=", cpuset[] = " cpuset=";
-	const char *behind = find_last(body, mems), *found;
+	const char *behind = klog_find_last(body, mems), *found;
 
 	if (!behind)
 		return false;
-	found = find((struct scan) {body.at, behind}, cpuset);
+	found = klog_find((struct scan) {body.at, behind}, cpuset);
 	if (!found)
 		return false;
 	ret->cpuset.comm = (struct scan) {body.at, found};
@@ -209,7 +207,7 @@ static bool parse_cpuset(struct scan body, struct klog_line *ret)
 	ret->cpuset.mems = (struct scan) {behind + sizeof(mems) - 1, body.end};
 	ret->kind = KLOG_CPUSET;
 	ret->whole = klog_node_mask(ret->cpuset.mems) != UNKNOWN_U64;
-	return is_comm(ret->cpuset.comm);
+	return klog_is_comm(ret->cpuset.comm);
 }
 
 /* " [<ffffffff8125f303>] dump_stack+0x282/0xd1f", " ? out_of_memory+0x9/0x4b0" */
@@ -225,7 +223,7 @@ static bool parse_stack(struct scan body, struct klog_line *ret)
 		scan_blanks(&body);
 	}
 	scan_text(&body, "? ");
-	plus = find(body, "+0x");
+	plus = klog_find(body, "+0x");
 	if (!plus || plus == body.at || memchr(body.at, ' ', (size_t)(plus - body.at)))
 		return false;
 	ret->kind = KLOG_STACK;
@@ -248,14 +246,14 @@ static bool is_below(struct scan path, struct scan above)
 }
 
 /* Both paths may hold the words between them: the right place is where one is below the other. */
-static bool split_paths(struct scan text, const char *mark, struct scan *ret_first,
+bool klog_split_paths(struct scan text, const char *mark, struct scan *ret_first,
 	struct scan *ret_second, bool second_above)
 {
 	struct scan rest = text;
 	const char *found;
 	bool any = false;
 
-	while ((found = find(rest, mark))) {
+	while ((found = klog_find(rest, mark))) {
 		struct scan first = {text.at, found}, second = {found + strlen(mark), text.end};
 
 		if (!any || (second_above ? is_below(first, second) : is_below(second, first))) {
@@ -278,7 +276,7 @@ static bool parse_task_in(struct scan body, struct klog_line *ret)
 		return true;
 	}
 	return scan_text(&body, "Task in ") &&
-	       split_paths(body, " killed as a result of limit of ", &ret->task_in.task,
+	       klog_split_paths(body, " killed as a result of limit of ", &ret->task_in.task,
 		       &ret->task_in.limit, true);
 }
 
@@ -313,7 +311,7 @@ static bool parse_stats(struct scan body, struct klog_line *ret)
 	if (!scan_text(&body, "Memory cgroup stats for "))
 		return false;
 	ret->kind = KLOG_STATS;
-	list = find_last(body, ": cache:");
+	list = klog_find_last(body, ": cache:");
 	if (list) {
 		ret->stats.path = (struct scan) {body.at, list};
 		ret->stats.list = (struct scan) {list + 2, body.end};
@@ -462,7 +460,7 @@ static bool parse_row(struct scan body, const struct klog_layout *layout, struct
 		.pgtables_bytes = UNKNOWN_U64,
 		.swap_pages = UNKNOWN_U64};
 	scan_blanks(&body);
-	if (!take_pid(&body, &row->pid) || !scan_text(&body, "]"))
+	if (!klog_take_pid(&body, &row->pid) || !scan_text(&body, "]"))
 		return false;
 	row->tgid = row->pid;
 	for (unsigned int i = 0; i < layout->count; i++) {
@@ -477,263 +475,7 @@ static bool parse_row(struct scan body, const struct klog_layout *layout, struct
 	row->comm = body;
 	ret->kind = KLOG_ROW;
 	ret->whole = scan_left(&body) > 0;
-	return is_comm(body);
-}
-
-/* --- who died --- */
-
-static bool take_message(struct scan *scan, const char *verb, enum klog_message *ret)
-{
-	static const struct {
-		const char *text;
-		enum klog_message message;
-	} forms[] = {{"Memory cgroup out of memory: ", KLOG_MESSAGE_MEMCG},
-		{"Out of memory (oom_kill_allocating_task): ", KLOG_MESSAGE_ALLOCATING},
-		{"Out of memory: ", KLOG_MESSAGE_GLOBAL}, {"", KLOG_MESSAGE_NONE}};
-
-	for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
-		struct scan rest = *scan;
-
-		if (!scan_text(&rest, forms[i].text) || !scan_text(&rest, verb))
-			continue;
-		*ret = forms[i].message;
-		*scan = rest;
-		return true;
-	}
-	return false;
-}
-
-static uint64_t take_size(struct scan *scan, const char *name)
-{
-	struct scan rest = *scan;
-	uint64_t value;
-
-	if (!scan_text(&rest, name) || !scan_u64(&rest, &value))
-		return UNKNOWN_U64;
-	scan_text(&rest, "kB");
-	*scan = rest;
-	return value;
-}
-
-/* "total-vm:1kB, anon-rss:2kB, file-rss:3kB, shmem-rss:4kB, UID:5 pgtables:6kB oom_score_adj:7",
- * each kernel with more of it than the one before. True: nothing else follows. */
-static bool parse_sizes(struct scan rest, struct klog_line *ret)
-{
-	uint64_t uid;
-
-	ret->kill.total_vm_kb = take_size(&rest, "total-vm:");
-	if (ret->kill.total_vm_kb == UNKNOWN_U64)
-		ret->kill.total_vm_kb = take_size(&rest, "vsz:");
-	ret->kill.anon_kb = take_size(&rest, ", anon-rss:");
-	ret->kill.file_kb = take_size(&rest, ", file-rss:");
-	ret->kill.shmem_kb = take_size(&rest, ", shmem-rss:");
-	uid = take_size(&rest, ", UID:");
-	if (uid != UNKNOWN_U64)
-		ret->kill.uid = uid;
-	ret->kill.pgtables_kb = take_size(&rest, " pgtables:");
-	if (ret->kill.pgtables_kb == UNKNOWN_U64)
-		ret->kill.pgtables_kb = take_size(&rest, ", pgtables:");
-	if (scan_text(&rest, " oom_score_adj:") || scan_text(&rest, ", oom_score_adj:"))
-		ret->kill.has_adj = take_adj(&rest, &ret->kill.oom_score_adj);
-	return ret->kill.file_kb != UNKNOWN_U64 && scan_done(&rest);
-}
-
-/* Behind the sizes' beginning nothing can imitate it, so the name ends before the last one. It may
- * be followed by ", UID 1000, " there. */
-static bool split_kill(struct scan rest, struct scan *ret_name, struct scan *ret_sizes)
-{
-	const char *sizes = find_last(rest, "total-vm:"), *close;
-
-	if (!sizes)
-		sizes = find_last(rest, "vsz:");
-	*ret_sizes = (struct scan) {sizes ? sizes : rest.end, rest.end};
-	*ret_name = (struct scan) {rest.at, ret_sizes->at};
-	close = find_last(*ret_name, ")");
-	if (!close)
-		return false;
-	*ret_sizes = (struct scan) {close + 1, rest.end};
-	ret_name->end = close;
-	return true;
-}
-
-static bool parse_kill(struct scan body, struct klog_line *ret)
-{
-	struct scan rest = body, sizes;
-
-	if (!take_message(&rest, "Killed process ", &ret->kill.message) ||
-		!take_pid(&rest, &ret->kill.pid))
-		return false;
-	ret->kind = KLOG_KILL;
-	ret->whole = false;
-	ret->kill.uid = ret->kill.total_vm_kb = ret->kill.anon_kb = ret->kill.file_kb =
-		ret->kill.shmem_kb = ret->kill.pgtables_kb = UNKNOWN_U64;
-	ret->kill.has_adj = false;
-	if (scan_text(&rest, ", UID ") && !scan_u64(&rest, &ret->kill.uid))
-		return false;
-	scan_text(&rest, ",");
-	/* Cut off within the number, or none of it. */
-	if (!scan_text(&rest, " ("))
-		return false;
-	if (!split_kill(rest, &ret->kill.comm, &sizes)) {
-		/* Cut off within the name: what is there is not all of it. */
-		ret->kill.comm = (struct scan) {0};
-		return true;
-	}
-	if (!is_comm(ret->kill.comm))
-		return false;
-	/* The oldest form ends here. */
-	if (scan_done(&sizes)) {
-		ret->whole = true;
-		return true;
-	}
-	if (scan_text(&sizes, ", UID "))
-		scan_u64(&sizes, &ret->kill.uid);
-	scan_text(&sizes, ",");
-	scan_text(&sizes, " ");
-	ret->whole = parse_sizes(sizes, ret);
-	/* Words of somebody else's, not sizes: no line of the kernel's. */
-	return ret->kill.total_vm_kb != UNKNOWN_U64 || scan_done(&sizes);
-}
-
-static bool parse_choice(struct scan body, struct klog_line *ret)
-{
-	const char *end;
-
-	if (!take_message(&body, "Kill process ", &ret->choice.message) &&
-		!take_message(&body, "kill process ", &ret->choice.message))
-		return false;
-	if (!take_pid(&body, &ret->choice.pid) || !scan_text(&body, " ("))
-		return false;
-	ret->kind = KLOG_CHOICE;
-	end = find_last(body, ") score ");
-	if (end) {
-		ret->whole = ends(body, "child");
-	} else {
-		end = find_last(body, ") sharing same memory");
-		if (!end)
-			return false;
-		ret->kind = KLOG_SHARING;
-		ret->whole = true;
-	}
-	ret->choice.comm = (struct scan) {body.at, end};
-	return is_comm(ret->choice.comm);
-}
-
-static bool parse_exiting(struct scan body, struct klog_line *ret)
-{
-	static const char mark[] = ": OOM victim ", tail[] = ") is already exiting";
-	const char *found = find(body, mark), *end = find_last(body, tail);
-
-	if (!found || !end || end < found)
-		return false;
-	body.at = found + sizeof(mark) - 1;
-	if (!take_pid(&body, &ret->choice.pid) || !scan_text(&body, " ("))
-		return false;
-	ret->kind = KLOG_EXITING;
-	ret->whole = true;
-	ret->choice.comm = (struct scan) {body.at, end};
-	return is_comm(ret->choice.comm);
-}
-
-/* --- the summary line --- */
-
-static enum klog_constraint constraint_of(struct scan name)
-{
-	if (scan_equals(&name, "CONSTRAINT_NONE"))
-		return KLOG_CONSTRAINT_NONE;
-	if (scan_equals(&name, "CONSTRAINT_CPUSET"))
-		return KLOG_CONSTRAINT_CPUSET;
-	if (scan_equals(&name, "CONSTRAINT_MEMORY_POLICY"))
-		return KLOG_CONSTRAINT_POLICY;
-	if (scan_equals(&name, "CONSTRAINT_MEMCG"))
-		return KLOG_CONSTRAINT_MEMCG;
-	return KLOG_CONSTRAINT_UNKNOWN;
-}
-
-/* Between this name and the next one that is there; empty: it is not. */
-static struct scan part_of(struct scan text, const char *name, const char *const *nexts)
-{
-	struct scan ret = {find(text, name), text.end};
-
-	if (!ret.at)
-		return (struct scan) {0};
-	ret.at += strlen(name);
-	for (; *nexts; nexts++) {
-		const char *end = find(ret, *nexts);
-
-		if (end)
-			ret.end = end;
-	}
-	return ret;
-}
-
-/* ",task=x,pid=1,uid=0" at the end of the line: cut from the right, the name at most as long as
- * names are. */
-static bool take_task(struct scan *body, struct klog_line *ret)
-{
-	static const char task_mark[] = ",task=", pid_mark[] = ",pid=", uid_mark[] = ",uid=";
-	const char *uid_at = find_last(*body, uid_mark), *pid_at, *task_at = NULL, *found;
-	struct scan rest, number;
-
-	if (!uid_at)
-		return false;
-	number = (struct scan) {uid_at + sizeof(uid_mark) - 1, body->end};
-	ret->whole = scan_u64(&number, &ret->summary.uid) && scan_done(&number);
-	rest = (struct scan) {body->at, uid_at};
-	pid_at = find_last(rest, pid_mark);
-	if (!pid_at)
-		return false;
-	number = (struct scan) {pid_at + sizeof(pid_mark) - 1, uid_at};
-	if (!take_pid(&number, &ret->summary.pid) || !scan_done(&number))
-		return false;
-	for (rest.end = pid_at; (found = find(rest, task_mark)); rest.at = found + 1)
-		if (is_comm((struct scan) {found + sizeof(task_mark) - 1, pid_at})) {
-			task_at = found;
-			break;
-		}
-	if (!task_at)
-		return false;
-	ret->summary.comm = (struct scan) {task_at + sizeof(task_mark) - 1, pid_at};
-	body->end = task_at;
-	return true;
-}
-
-static bool parse_summary(struct scan body, struct klog_line *ret)
-{
-	static const char *const after_nodemask[] = {
-		",cpuset=", ",oom_memcg=", ",global_oom", NULL};
-	static const char *const after_mems[] = {",oom_memcg=", ",global_oom", NULL};
-	struct scan name, paths;
-	const char *found;
-
-	if (!scan_text(&body, "oom-kill:"))
-		return false;
-	scan_blanks(&body);
-	if (!scan_text(&body, "constraint="))
-		return false;
-	ret->kind = KLOG_SUMMARY;
-	ret->summary.uid = UNKNOWN_U64;
-	ret->summary.pid = 0;
-	ret->summary.comm = ret->summary.oom_memcg = ret->summary.task_memcg = (struct scan) {0};
-	ret->whole = false;
-	take_task(&body, ret);
-	ret->summary.nodemask = part_of(body, "nodemask=", after_nodemask);
-	ret->summary.mems = part_of(body, "mems_allowed=", after_mems);
-	ret->summary.global = find(body, ",global_oom") != NULL;
-	paths = body;
-	if (!scan_field(&body, ',', &name))
-		return true;
-	ret->summary.constraint = constraint_of(name);
-	found = find(paths, ",oom_memcg=");
-	if (found) {
-		paths.at = found + strlen(",oom_memcg=");
-		ret->summary.oom_memcg = paths;
-		split_paths(paths, PATH_SHARE_MARK, &ret->summary.oom_memcg,
-			&ret->summary.task_memcg, false);
-	} else {
-		ret->summary.task_memcg = part_of(paths, PATH_SHARE_MARK, &(const char *) {NULL});
-	}
-	return true;
+	return klog_is_comm(body);
 }
 
 /* --- the rest --- */
@@ -742,7 +484,7 @@ static bool parse_group(struct scan body, struct klog_line *ret)
 {
 	static const char tail[] = " are going to be killed due to memory.oom.group set";
 
-	if (!scan_text(&body, "Tasks in ") || !ends(body, tail))
+	if (!scan_text(&body, "Tasks in ") || !klog_ends(body, tail))
 		return false;
 	body.end -= sizeof(tail) - 1;
 	ret->kind = KLOG_GROUP;
@@ -754,38 +496,39 @@ static bool parse_group(struct scan body, struct klog_line *ret)
 static bool parse_end(struct scan body, struct klog_line *ret)
 {
 	bool panic = scan_text(&body, "Kernel panic - not syncing: ");
-	bool nobody = starts(body, "Out of memory and no killable processes");
+	bool nobody = klog_starts(body, "Out of memory and no killable processes");
 
 	ret->whole = true;
 	ret->kind = nobody ? KLOG_NO_KILLABLE : KLOG_PANIC;
 	if (nobody)
 		return true;
-	return panic && (starts(body, "Out of memory") || starts(body, "out of memory") ||
-				starts(body, "System is deadlocked on memory"));
+	return panic && (klog_starts(body, "Out of memory") || klog_starts(body, "out of memory") ||
+				klog_starts(body, "System is deadlocked on memory"));
 }
 
 static bool parse_reaped(struct scan body, struct klog_line *ret)
 {
 	ret->kind = KLOG_REAPED;
 	ret->whole = true;
-	return scan_text(&body, "oom_reaper: reaped process ") && take_pid(&body, &ret->reaped.pid);
+	return scan_text(&body, "oom_reaper: reaped process ") &&
+	       klog_take_pid(&body, &ret->reaped.pid);
 }
 
 static bool parse_suppressed(struct scan body, struct klog_line *ret)
 {
 	ret->kind = KLOG_SUPPRESSED;
 	ret->whole = true;
-	return (starts(body, "oom_kill_process: ") || starts(body, "dump_header: ") ||
-		       starts(body, "out_of_memory: ")) &&
-	       ends(body, " callbacks suppressed");
+	return (klog_starts(body, "oom_kill_process: ") || klog_starts(body, "dump_header: ") ||
+		       klog_starts(body, "out_of_memory: ")) &&
+	       klog_ends(body, " callbacks suppressed");
 }
 
 static bool parse_alloc_failure(struct scan body, struct klog_line *ret)
 {
 	ret->kind = KLOG_ALLOC_FAILURE;
 	ret->whole = true;
-	return find(body, ": page allocation failure: order:") ||
-	       find(body, ": page allocation failure. order:");
+	return klog_find(body, ": page allocation failure: order:") ||
+	       klog_find(body, ": page allocation failure. order:");
 }
 
 static bool parse_boot(struct scan body, struct klog_line *ret)
@@ -806,14 +549,16 @@ static bool parse_known(struct scan body, struct klog_line *ret)
 {
 	switch (*body.at) {
 	case 'M':
-		return parse_kill(body, ret) || parse_choice(body, ret) ||
+		return klog_parse_kill(body, ret) || klog_parse_choice(body, ret) ||
 		       parse_task_in(body, ret) || parse_stats(body, ret);
 	case 'O':
-		return parse_kill(body, ret) || parse_choice(body, ret) || parse_end(body, ret);
+		return klog_parse_kill(body, ret) || klog_parse_choice(body, ret) ||
+		       parse_end(body, ret);
 	case 'K':
-		return parse_kill(body, ret) || parse_choice(body, ret) || parse_end(body, ret);
+		return klog_parse_kill(body, ret) || klog_parse_choice(body, ret) ||
+		       parse_end(body, ret);
 	case 'k':
-		return parse_choice(body, ret) || parse_usage(body, ret);
+		return klog_parse_choice(body, ret) || parse_usage(body, ret);
 	case 'T':
 		return parse_task_in(body, ret) || parse_group(body, ret);
 	case 'C':
@@ -822,7 +567,7 @@ static bool parse_known(struct scan body, struct klog_line *ret)
 	case 'L':
 		return parse_boot(body, ret);
 	case 'o':
-		return parse_summary(body, ret) || parse_reaped(body, ret) ||
+		return klog_parse_summary(body, ret) || parse_reaped(body, ret) ||
 		       parse_suppressed(body, ret);
 	case 'd':
 		return parse_suppressed(body, ret);
@@ -852,7 +597,7 @@ void klog_line_parse(struct scan body, const struct klog_layout *layout, struct 
 	if (parse_invoked(body, ret) || parse_cpuset(body, ret))
 		return;
 	if (parse_known(inner, ret) || klog_memory_parse(inner, ret) || parse_stat(inner, ret) ||
-		parse_stack(inner, ret) || parse_exiting(inner, ret) ||
+		parse_stack(inner, ret) || klog_parse_exiting(inner, ret) ||
 		parse_alloc_failure(inner, ret))
 		return;
 	ret->kind = KLOG_NONE;
