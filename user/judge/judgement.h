@@ -11,6 +11,7 @@
 
 #include "judge/badness.h"
 #include "judge/trend.h"
+#include "model/coverage.h"
 #include "model/incident.h"
 
 enum scope {
@@ -19,15 +20,6 @@ enum scope {
 	SCOPE_GLOBAL = 2,
 	SCOPE_CPUSET = 3,
 	SCOPE_MEMPOLICY = 4,
-};
-
-enum rss_match {
-	RSS_MATCH_UNKNOWN =
-		0, /* the kernel's own points were not seen, or the sums are the same by nature */
-	RSS_MATCH_APPROX = 1,
-	RSS_MATCH_EXACT = 2,
-	RSS_MATCH_BOTH = 3,
-	RSS_MATCH_NEITHER = 4, /* the counters moved between the kernel's reading and ours */
 };
 
 enum confidence { CONFIDENCE_CERTAIN = 1, CONFIDENCE_LIKELY = 2, CONFIDENCE_POSSIBLE = 3 };
@@ -90,25 +82,6 @@ struct judgement {
 	struct verdict verdicts[VERDICTS_MAX];
 	unsigned int missing_count;
 	struct missing missing[MISSING_MAX];
-};
-
-/* What the tracer could not see, so that the judge can name it. */
-struct coverage {
-	bool full_tier; /* oom_control was within reach: oom_kill_process */
-	bool candidates_hook;
-	bool exit_hook;
-	bool freed_hook;
-	bool reaper_hook;
-	bool signal_hook;
-	bool process_hook; /* fork and exec */
-	/* RSS_MATCH_APPROX or _EXACT once an earlier incident of this kernel showed which sum it
-	 * takes; else _UNKNOWN */
-	enum rss_match kernel_sum;
-	bool census;
-	bool recorder; /* history was kept */
-	bool charge_hook; /* charges were counted for each process */
-	bool faults_hook; /* page faults can be counted when it gets tight */
-	const char *faults_why; /* why not: told in `missing`; NULL: they can */
 };
 
 void judge_incident(const struct incident *incident, const struct host_facts *host,
