@@ -49,6 +49,29 @@ static mode_t mode_for(const struct stat *stat)
 	return 0666 & ~mask;
 }
 
+/* A signal finds either no file, or one that its handler knows of. */
+static int make_temporary(struct outfile *file)
+{
+	sigset_t ending, before;
+	int err = 0;
+
+	sigemptyset(&ending);
+	for (size_t i = 0; i < sizeof(ending_signals) / sizeof(ending_signals[0]); i++)
+		sigaddset(&ending, ending_signals[i]);
+	sigprocmask(SIG_BLOCK, &ending, &before);
+	file->fd = mkostemp(file->temp, O_CLOEXEC);
+	if (file->fd < 0) {
+		err = -errno;
+		file->temp[0] = '\0';
+	} else {
+		file->temporary = true;
+		strcpy(unfinished, file->temp);
+		watch_signals(true);
+	}
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	return err;
+}
+
 static int open_temporary(struct outfile *file, const char *path, const struct stat *stat)
 {
 	int err;
@@ -59,15 +82,9 @@ static int open_temporary(struct outfile *file, const char *path, const struct s
 		strcpy(file->path, path);
 	}
 	snprintf(file->temp, sizeof(file->temp), "%s.XXXXXX", file->path);
-	file->fd = mkostemp(file->temp, O_CLOEXEC);
-	if (file->fd < 0) {
-		err = -errno;
-		file->temp[0] = '\0';
+	err = make_temporary(file);
+	if (err)
 		return err;
-	}
-	file->temporary = true;
-	strcpy(unfinished, file->temp);
-	watch_signals(true);
 	return fchmod(file->fd, mode_for(stat)) ? -errno : 0;
 }
 

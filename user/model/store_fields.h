@@ -10,10 +10,10 @@
  * their bits (SQLite's integers are signed). Addresses of the kernel do not leave the machine: each
  * distinct one of an incident is stored as a small number.
  *
- * Checksums: each column that is not NULL gives a CRC-32 of table, column, row number and value;
- * the sum of all of them over all rows of an incident is its `crc`. So the order of columns and
- * rows does not count, and columns that are added later are covered for readers that do not know
- * them. A run has its own.
+ * Checksums: each column that is not NULL gives a number that hangs on table, column, row number
+ * and value (text: a CRC-32); the sum of all of them over all rows of an incident is its `crc`. So
+ * the order of columns and rows does not count, and columns that are added later are covered for
+ * readers that do not know them. A run has its own.
  */
 #ifndef OOMSNOOP_MODEL_STORE_FIELDS_H
 #define OOMSNOOP_MODEL_STORE_FIELDS_H

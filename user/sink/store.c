@@ -60,9 +60,14 @@ static int set_bounds(struct store_writer *writer)
 
 static int set_up(struct store_writer *writer)
 {
+	uint64_t wal_bytes;
 	int version;
 	int ret = store_schema_prepare(&writer->db, &version);
 
+	/* So that the file itself is a store from now on, for who copies it, or may not read the
+	 * log. */
+	if (!ret)
+		ret = db_checkpoint(&writer->db, &wal_bytes);
 	if (!ret)
 		ret = set_bounds(writer);
 	if (!ret)

@@ -72,7 +72,7 @@ static const char *const statement_texts[STATEMENTS] = {
 		" ON CONFLICT (boot, pid, start_ns) DO UPDATE SET ppid = excluded.ppid,"
 		" root_pid = excluded.root_pid, root_start_ns = excluded.root_start_ns,"
 		" cgroup = coalesce(excluded.cgroup, cgroup),"
-		" exited_ns = coalesce(excluded.exited_ns, exited_ns),"
+		" exited_ns = excluded.exited_ns,"
 		" shared_bytes = excluded.shared_bytes, comm = excluded.comm,"
 		" cmdline = coalesce(excluded.cmdline, cmdline),"
 		" until_ms = max(until_ms, excluded.until_ms) RETURNING id, until_ms",
