@@ -24,8 +24,7 @@ WARN := -Wall -Wextra -Werror -Wformat=2 -Wshadow -Wstrict-prototypes -Wmissing-
 CPPFLAGS := -D_GNU_SOURCE -DOOMSNOOP_VERSION='"$(VERSION)"' -Iuser -Ibpf -I$(B)
 CFLAGS ?= -O2 -g
 CFLAGS += -std=gnu17 -fno-omit-frame-pointer $(WARN)
-LDLIBS := -lbpf -lelf -lz -llzma -lzstd -lcap-ng
-STATIC_LDLIBS := -lbpf -lelf -lz -llzma -lzstd -lcap-ng
+LDLIBS := -lbpf -lelf -lz -llzma -lzstd -lcap-ng -lsqlite3 -lm -pthread
 
 # The object that defines the maps goes first: bpftool's linker takes their place from the first mention.
 BPF_SRCS := bpf/state.bpf.c $(filter-out bpf/state.bpf.c,$(wildcard bpf/*.bpf.c))
@@ -35,10 +34,14 @@ SKEL := $(B)/oomsnoop.skel.h
 # Everything but main.c is a library that the unit tests link, too.
 USER_SRCS := $(filter-out user/main.c,$(wildcard user/*/*.c))
 USER_OBJS := $(USER_SRCS:%.c=$(B)/%.o)
+# What the report page embeds. uPlot comes from npm, once for builds into all directories; without it the page has no zoom.
+PAGE ?= build/page
+USER_OBJS += $(B)/page/assets.o
 # What needs neither libbpf nor the skeleton: all that is tested without root.
 BPF_USER := user/source/loader.c user/source/ring.c user/source/probe.c user/source/census.c \
 	user/source/arm.c
-PURE_OBJS := $(filter-out $(BPF_USER:%.c=$(B)/%.o) $(B)/user/cmd/%.o,$(USER_OBJS)) $(B)/user/cmd/filter.o
+PURE_OBJS := $(filter-out $(BPF_USER:%.c=$(B)/%.o) $(B)/user/cmd/%.o,$(USER_OBJS)) $(B)/user/cmd/filter.o \
+	$(B)/user/cmd/when.o $(B)/user/cmd/select.o
 PURE_LIB := $(B)/liboomsnoop-pure.a
 
 all: $(B)/oomsnoop
@@ -62,12 +65,24 @@ $(B)/user/%.o: user/%.c
 
 $(BPF_USER:%.c=$(B)/%.o): $(SKEL)
 
+# Tried again where npm was not there and now is.
+$(PAGE)/stamp: tools/page/package.json tools/page/package-lock.json tools/page/fetch \
+		$(if $(wildcard $(PAGE)/no-npm),$(shell command -v npm >/dev/null && echo again))
+	$(Q)tools/page/fetch $(@D)
+
+$(B)/page/assets.c: user/sink/page/page.css user/sink/page/page.js tools/page/embed $(PAGE)/stamp
+	@mkdir -p $(@D)
+	$(Q)tools/page/embed user/sink/page/page.css user/sink/page/page.js $(PAGE) > $@
+
+$(B)/page/assets.o: $(B)/page/assets.c user/sink/html_parts.h
+	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -c $< -o $@
+
 $(B)/oomsnoop: $(USER_OBJS) $(B)/user/main.o
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
 static: $(B)/oomsnoop-static
 $(B)/oomsnoop-static: $(USER_OBJS) $(B)/user/main.o
-	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -static -Wl,--gc-sections,--no-warnings -o $@ $^ $(STATIC_LDLIBS)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -static -Wl,--gc-sections,--no-warnings -o $@ $^ $(LDLIBS)
 	$(Q)strip $@
 
 # --- tests ---
@@ -79,7 +94,13 @@ $(PURE_LIB): $(PURE_OBJS)
 
 $(B)/tests/unit/%: tests/unit/%.c $(PURE_LIB)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(CPPFLAGS) -Itests/unit $(CFLAGS) -MMD -MP -o $@ $< $(PURE_LIB) -lcmocka -ljansson -lz -llzma -lzstd -lcap-ng
+	$(Q)$(CC) $(CPPFLAGS) -Itests/unit $(CFLAGS) -MMD -MP -o $@ $< $(PURE_LIB) -lcmocka -ljansson -lcap-ng -lsqlite3 -lz -llzma -lzstd -lm -pthread
+
+$(B)/tests/page/make_page: tests/page/make_page.c $(PURE_LIB)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS) -Itests/unit $(CFLAGS) -MMD -MP -o $@ $< $(PURE_LIB) -lcmocka -lsqlite3 -lz -llzma -lzstd -lm -pthread
+
+page-tool: $(B)/tests/page/make_page
 
 WORKLOADS := $(patsubst tests/workloads/%.c,$(B)/tests/workloads/%,$(wildcard tests/workloads/*.c))
 $(B)/tests/workloads/%: tests/workloads/%.c tests/workloads/workload.h
@@ -99,6 +120,22 @@ unit-san:
 	+$(MAKE) --no-print-directory B=$(B)/san CFLAGS="-g $(SAN_FLAGS)" unit-bins
 	tests/unit/run $(UNIT_SRCS:tests/unit/%.c=$(B)/san/tests/unit/%)
 
+# Every pure source again, watched by libFuzzer: tests/fuzz/run.
+FUZZ_OBJS := $(patsubst $(B)/%,$(B)/fuzz/%,$(PURE_OBJS))
+.SECONDARY: $(FUZZ_OBJS)
+FUZZ_FLAGS := -O1 -g -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined
+$(B)/fuzz/user/%.o: user/%.c
+	@mkdir -p $(@D)
+	$(Q)$(CLANG) $(CPPFLAGS) -std=gnu17 $(FUZZ_FLAGS) -MMD -MP -c $< -o $@
+
+$(B)/fuzz/page/assets.o: $(B)/page/assets.o
+	@mkdir -p $(@D)
+	$(Q)cp $< $@
+
+$(B)/fuzz/fuzz_%: tests/fuzz/fuzz_%.c $(FUZZ_OBJS)
+	$(Q)$(CLANG) $(CPPFLAGS) -std=gnu17 -Wall -Wextra -Werror $(FUZZ_FLAGS) -fsanitize=fuzzer -o $@ $^ \
+		-lcap-ng -lsqlite3 -lz -llzma -lzstd -lm -pthread
+
 lint: $(B)/oomsnoop unit-bins workloads
 	tools/lint
 
@@ -109,7 +146,7 @@ demo:
 
 check:
 	tools/install-deps check
-	+$(MAKE) --no-print-directory all static workloads unit-bins
+	+$(MAKE) --no-print-directory all static workloads unit-bins page-tool
 	tests/check
 
 check-long:
@@ -119,16 +156,18 @@ check-long:
 
 bench:
 	tools/install-deps bench
-	+$(MAKE) --no-print-directory all static workloads
+	+$(MAKE) --no-print-directory all static workloads $(PURE_LIB)
 	tools/bench/run
 
 install: $(B)/oomsnoop
 	install -D -m 0755 $(B)/oomsnoop $(DESTDIR)$(PREFIX)/sbin/oomsnoop
 	install -D -m 0644 docs/oomsnoop.8 $(DESTDIR)$(PREFIX)/share/man/man8/oomsnoop.8
+	install -d $(DESTDIR)$(PREFIX)/lib/systemd/system
+	sed 's|/usr/local|$(PREFIX)|g' packaging/oomsnoop.service >$(DESTDIR)$(PREFIX)/lib/systemd/system/oomsnoop.service
 
 clean:
 	rm -rf $(B)
 
--include $(USER_OBJS:.o=.d) $(UNIT_BINS:=.d)
-.PHONY: all static workloads unit-bins unit unit-san lint demo check check-long bench install clean
+-include $(USER_OBJS:.o=.d) $(FUZZ_OBJS:.o=.d) $(UNIT_BINS:=.d)
+.PHONY: again page-tool all static workloads unit-bins unit unit-san lint demo check check-long bench install clean
 .DELETE_ON_ERROR:

@@ -5,9 +5,13 @@
 #include <string.h>
 
 #include "cmd/doctor.h"
+#include "cmd/export.h"
+#include "cmd/list.h"
 #include "cmd/live.h"
 #include "cmd/parse.h"
 #include "cmd/rank.h"
+#include "cmd/record.h"
+#include "cmd/report.h"
 
 const char *argp_program_version = "oomsnoop " OOMSNOOP_VERSION;
 
@@ -19,6 +23,10 @@ static const struct {
 	{"doctor", "oomsnoop doctor", cmd_doctor},
 	{"parse", "oomsnoop parse", cmd_parse},
 	{"rank", "oomsnoop rank", cmd_rank},
+	{"record", "oomsnoop record", cmd_record},
+	{"list", "oomsnoop list", cmd_list},
+	{"report", "oomsnoop report", cmd_report},
+	{"export", "oomsnoop export", cmd_export},
 };
 
 int main(int argc, char **argv)

@@ -328,6 +328,66 @@ static void no_bytes_at_all_break_either_output(void **state)
 	}
 }
 
+static const char *html_of(const char *text, size_t len)
+{
+	buf_init(&out, data, sizeof(data));
+	text_html(&out, text, len);
+	assert_false(out.full);
+	return data;
+}
+
+static void nothing_is_markup_in_html(void **state)
+{
+	(void)state;
+	assert_string_equal(html_of("<a href=\"x\" b='&amp;'>", 22),
+		"&lt;a href=&quot;x&quot; b=&#39;&amp;amp;&#39;&gt;");
+	assert_string_equal(html_of("caf\xc3\xa9 \xe7\x8c\xab", 9), "caf\xc3\xa9 \xe7\x8c\xab");
+	assert_string_equal(html_of("", 0), "");
+}
+
+static void html_shows_what_a_terminal_shows(void **state)
+{
+	(void)state;
+	assert_string_equal(html_of("a\nb\x1b[0m\x00\x7f", 9), "a\\x0ab\\x1b[0m\\x00\\x7f");
+	assert_string_equal(html_of("\xe2\x80\xae\xff\\", 5), "\\xe2\\x80\\xae\\xff\\\\");
+	for (size_t i = 0; i < sizeof(broken) / sizeof(broken[0]); i++) {
+		html_of(broken[i].bytes, broken[i].len);
+		for (size_t at = 0; at < out.len; at++)
+			assert_true(
+				(unsigned char)data[at] >= 0x20 && (unsigned char)data[at] < 0x7f);
+	}
+}
+
+/* Every pair of bytes: no raw markup, no control character, valid UTF-8. */
+static void no_bytes_at_all_break_html(void **state)
+{
+	(void)state;
+	for (unsigned int pair = 0; pair < 0x10000; pair++) {
+		const char bytes[2] = {(char)(pair >> 8), (char)pair};
+
+		html_of(bytes, 2);
+		assert_null(strpbrk(data, "<>\"'"));
+		for (size_t at = 0, step; at < out.len; at += step) {
+			step = utf8_sequence(data + at, out.len - at);
+			assert_true(step > 0);
+			assert_true((unsigned char)data[at] >= 0x20 && data[at] != 0x7f);
+		}
+	}
+}
+
+static void html_is_whole_or_absent(void **state)
+{
+	char small[8];
+
+	(void)state;
+	for (size_t size = 1; size <= sizeof(small); size++) {
+		buf_init(&out, small, size);
+		text_html(&out, "a<", 2);
+		assert_string_equal(small, size > 5 ? "a&lt;" : "");
+		assert_int_equal(out.full, size <= 5);
+	}
+}
+
 static void widths_at_the_edges_of_the_tables(void **state)
 {
 	(void)state;
@@ -372,6 +432,10 @@ int main(void)
 		cmocka_unit_test(cut_texts_never_exceed_their_columns),
 		cmocka_unit_test(terminal_text_is_whole_or_absent),
 		cmocka_unit_test(no_bytes_at_all_break_either_output),
+		cmocka_unit_test(nothing_is_markup_in_html),
+		cmocka_unit_test(html_shows_what_a_terminal_shows),
+		cmocka_unit_test(no_bytes_at_all_break_html),
+		cmocka_unit_test(html_is_whole_or_absent),
 		cmocka_unit_test(widths_at_the_edges_of_the_tables),
 	};
 

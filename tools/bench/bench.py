@@ -3,6 +3,7 @@
 what they need."""
 import sys
 
+import capture
 import guest
 import lib
 import native
@@ -23,6 +24,9 @@ SECTIONS = {
     "census": recorder.census,
     "rest": recorder.rest,
     "recorder-memory": recorder.memory,
+    "store-rest": capture.store_at_rest,
+    "store-read": capture.store_read,
+    "store-page": capture.store_page,
     "guest-faults": guest.faults,
 }
 

@@ -184,6 +184,43 @@ size_t text_terminal(struct buf *buf, const char *text, size_t len, size_t max_c
 	return columns;
 }
 
+static const char *html_reference(char c)
+{
+	switch (c) {
+	case '&':
+		return "&amp;";
+	case '<':
+		return "&lt;";
+	case '>':
+		return "&gt;";
+	case '"':
+		return "&quot;";
+	case '\'':
+		return "&#39;";
+	default:
+		return NULL;
+	}
+}
+
+void text_html(struct buf *buf, const char *text, size_t len)
+{
+	size_t start = buf->len, step;
+
+	if (buf->full)
+		return;
+	for (size_t at = 0; at < len; at += step) {
+		const char *reference = html_reference(text[at]);
+
+		step = 1;
+		if (reference != NULL)
+			buf_puts(buf, reference);
+		else
+			terminal_character(buf, text + at, len - at, &step);
+	}
+	if (buf->full)
+		take_back(buf, start);
+}
+
 size_t text_columns(const char *text, size_t len)
 {
 	size_t columns = 0;

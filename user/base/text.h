@@ -26,6 +26,10 @@ void text_json(struct buf *buf, const char *text, size_t len);
  * columns written. Whole or, when the buffer is full, nothing. */
 size_t text_terminal(struct buf *buf, const char *text, size_t len, size_t max_columns);
 
+/* For HTML, in text and in quoted attributes: shows what text_terminal() shows, with & < > " ' as
+ * character references. Whole or, when the buffer is full, nothing. */
+void text_html(struct buf *buf, const char *text, size_t len);
+
 /* Columns of text that text_terminal() has made. */
 size_t text_columns(const char *text, size_t len);
 

@@ -4,6 +4,7 @@
 #include "cmd/live.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
@@ -17,6 +18,9 @@
 #include "facts/kernel.h"
 #include "facts/rights.h"
 
+/* How long the end waits for a disk that does not take what is queued. */
+#define KEEPER_GRACE_NS 10000000000ULL
+
 /* A remark for the person at the terminal; errors are told whatever -q says. */
 #define REMARK(watch, ...)                                                                         \
 	do {                                                                                       \
@@ -24,7 +28,7 @@
 			fprintf(stderr, "oomsnoop: " __VA_ARGS__);                                 \
 	} while (0)
 
-static int check_rights(void)
+int live_rights(void)
 {
 	const char *missing[RIGHTS_MISSING_MAX];
 	struct rights rights;
@@ -121,8 +125,9 @@ static int open_tracer(struct watch *watch)
 /* What a tie between the recorder and its sinks needs is made here: neither knows the other. */
 static int stream_write(const char *data, size_t len, void *arg)
 {
-	(void)arg;
-	return output_write(data, len);
+	const struct watch *watch = arg;
+
+	return watch->silent ? 0 : output_write(data, len);
 }
 
 static int open_recorder(struct watch *watch)
@@ -139,6 +144,7 @@ static int open_recorder(struct watch *watch)
 		.sink = &watch->sink,
 		.cgroups = watch->names.cgroups,
 		.write = stream_write,
+		.arg = watch,
 	};
 	if (watch->recorder.source == RECORDER_PROC)
 		REMARK(watch,
@@ -215,7 +221,7 @@ static void tell_ready(struct watch *watch)
 	REMARK(watch, "watching for OOM kills; Ctrl-C ends\n");
 }
 
-static int watch_opened(struct watch *watch)
+static int open_watch(struct watch *watch, const struct keeper_options *store)
 {
 	int status, error;
 
@@ -231,10 +237,25 @@ static int watch_opened(struct watch *watch)
 		fprintf(stderr, "oomsnoop: cannot set up its event loop: %s\n", strerror(-error));
 		return 1;
 	}
+	if (store)
+		watch->keeper = keeper_open(store, &watch->run, &status);
+	return status;
+}
+
+static int watch_opened(struct watch *watch)
+{
+	int error;
+
 	/* The hooks are attached: whatever starts while /proc is read is told by them. */
 	names_learn_all(&watch->names, boot_now_ns());
 	watch_drain(watch);
 	protect(watch);
+	error = watch->keeper ? keeper_start(watch->keeper) : 0;
+	if (error) {
+		fprintf(stderr, "oomsnoop: cannot start the thread that writes: %s\n",
+			strerror(-error));
+		return 1;
+	}
 	tell_ready(watch);
 	watch->ends_ns = watch->options->timeout_ns ? boot_now_ns() + watch->options->timeout_ns
 						    : UINT64_MAX;
@@ -271,49 +292,96 @@ static void tell_end(const struct watch *watch)
 		(unsigned long long)totals->incidents, (unsigned long long)totals->victims);
 }
 
-static int run(struct watch *watch)
+/* Waits for the store; 0 or the exit status. */
+static int close_keeper(struct watch *watch)
 {
-	int status = open_tracer(watch);
+	struct keeper_totals totals;
+
+	keeper_close(watch->keeper, watch->totals.reason ? watch->totals.reason : "failed",
+		KEEPER_GRACE_NS, &totals);
+	watch->keeper = NULL;
+	REMARK(watch, "stored %llu incidents; the file has %llu KiB\n",
+		(unsigned long long)totals.incidents, (unsigned long long)totals.bytes >> 10);
+	if (totals.incidents_lost || totals.points_lost)
+		fprintf(stderr,
+			"oomsnoop: record: not stored, and lost: %llu incidents, %llu points of series\n",
+			(unsigned long long)totals.incidents_lost,
+			(unsigned long long)totals.points_lost);
+	if (totals.error)
+		fprintf(stderr, "oomsnoop: record: the store could not be finished: %s\n",
+			strerror(-totals.error));
+	return totals.error || totals.incidents_lost ? EX_IOERR : 0;
+}
+
+static int output_status(const struct watch *watch)
+{
+	int error = watch->output_error ? watch->output_error : watch->print_error;
+
+	if (!error || error == -EPIPE)
+		return 0;
+	fprintf(stderr, "oomsnoop: cannot write to stdout: %s\n", strerror(-error));
+	return EX_IOERR;
+}
+
+static int run(struct watch *watch, const struct keeper_options *store)
+{
+	int status = open_tracer(watch), kept = 0;
 
 	if (!status)
+		status = open_watch(watch, store);
+	if (!status)
 		status = watch_opened(watch);
+	if (watch->keeper)
+		kept = close_keeper(watch);
 	if (status)
 		return status;
-	if (watch->output_error && watch->output_error != -EPIPE) {
-		fprintf(stderr, "oomsnoop: cannot write to stdout: %s\n",
-			strerror(-watch->output_error));
-		return EX_IOERR;
-	}
 	if (!watch->output_error)
 		tell_end(watch);
+	status = output_status(watch);
+	return status ? status : kept;
+}
+
+static int check_output(const struct live_options *options)
+{
+	int error = options->silent ? 0 : output_check();
+
+	if (!error)
+		return 0;
+	fprintf(stderr, "oomsnoop: stdout cannot be written to: %s\n", strerror(-error));
+	return EX_IOERR;
+}
+
+/* Whoever starts it may have closed some of them: no file of ours may get the number of one, to be
+ * written to as if it were standard error. */
+static int hold_standard_files(void)
+{
+	for (int fd = 0; fd <= STDERR_FILENO; fd++)
+		if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDWR) != fd)
+			return -errno;
 	return 0;
 }
 
-int cmd_live(int argc, char **argv)
+int live_run(struct live_options *options, const struct keeper_options *store)
 {
 	static struct watch watch;
-	struct live_options options;
 	int status, error;
 
-	status = options_parse(argc, argv, &options);
-	if (status)
-		return status;
-	options.no_recorder = hook_listed(options.without, hook_table[HOOK_RECORDER].name);
+	options->no_recorder = hook_listed(options->without, hook_table[HOOK_RECORDER].name);
 	signal(SIGPIPE, SIG_IGN);
-	watch = (struct watch) {.options = &options,
+	watch = (struct watch) {.options = options,
+		.silent = options->silent,
 		.kmsg_fd = -1,
 		.signal_fd = -1,
 		.timer_fd = -1,
 		.epoll_fd = -1};
-	error = output_check();
-	if (error) {
-		fprintf(stderr, "oomsnoop: stdout cannot be written to: %s\n", strerror(-error));
-		return EX_IOERR;
-	}
-	status = check_rights();
+	status = check_output(options);
+	if (!status)
+		status = live_rights();
 	if (status)
 		return status;
-	error = read_host("", &watch.host);
+	error = hold_standard_files();
+	if (!error)
+		error = read_host("", &watch.host);
 	if (!error)
 		error = names_open(&watch.names);
 	if (error) {
@@ -323,11 +391,19 @@ int cmd_live(int argc, char **argv)
 	}
 	status = check_kernel(&watch.host);
 	if (!status)
-		status = run(&watch);
+		status = run(&watch, store);
 	watch_close(&watch);
 	recorder_close(&watch.recorder);
 	incidents_free(watch.incidents);
 	tracer_close(watch.tracer);
 	names_close(&watch.names);
 	return status;
+}
+
+int cmd_live(int argc, char **argv)
+{
+	struct live_options options;
+	int status = options_parse(argc, argv, &options);
+
+	return status ? status : live_run(&options, NULL);
 }

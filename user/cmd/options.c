@@ -33,50 +33,50 @@ enum {
 #define HISTORY_MAX_NS (24 * 3600 * SECOND_NS)
 
 static const struct argp_option option_table[] = {
-	{NULL, 0, NULL, 0, "What is told:", 1},
+	{NULL, 0, NULL, 0, "What is told:", 2},
 	{"cgroup", OPTION_CGROUP, "PATH", 0,
 		"Only kills whose limit or victim is in this cgroup or below it; a pattern (*, ?) "
 		"matches whole paths",
-		1},
+		2},
 	{"comm", OPTION_COMM, "NAME", 0,
-		"Only kills of a process of this name, or matching this pattern", 1},
-	{"pid", 'p', "PID", 0, "Only kills of this process (host's pid)", 1},
-	{NULL, 0, NULL, 0, "The minutes before:", 5},
-	{"window", OPTION_WINDOW, "TIME", 0, "A record looks back on so much (default 60s)", 5},
-	{"history", OPTION_HISTORY, "TIME", 0, "So much is kept (default 10m)", 5},
+		"Only kills of a process of this name, or matching this pattern", 2},
+	{"pid", 'p', "PID", 0, "Only kills of this process (host's pid)", 2},
+	{NULL, 0, NULL, 0, "The minutes before:", 6},
+	{"window", OPTION_WINDOW, "TIME", 0, "A record looks back on so much (default 60s)", 6},
+	{"history", OPTION_HISTORY, "TIME", 0, "So much is kept (default 10m)", 6},
 	{"growth", OPTION_GROWTH, NULL, 0,
-		"Tell of every process and cgroup that grows or shrinks, too", 5},
+		"Tell of every process and cgroup that grows or shrinks, too", 6},
 	{"min-delta", OPTION_MIN_DELTA, "SIZE", 0,
-		"With --growth: once it has changed by SIZE (default 16MiB)", 5},
-	{"interval", OPTION_INTERVAL, "TIME", 0, "With --growth: at most so often (default 1s)", 5},
+		"With --growth: once it has changed by SIZE (default 16MiB)", 6},
+	{"interval", OPTION_INTERVAL, "TIME", 0, "With --growth: at most so often (default 1s)", 6},
 	{"warn", OPTION_WARN, "LIST", 0,
-		"Tell of limits that are near: 90% full, or full in 30s; both: 90%,30s", 5},
+		"Tell of limits that are near: 90% full, or full in 30s; both: 90%,30s", 6},
 	{"census", OPTION_CENSUS, "TIME", 0,
 		"Look at all processes so often (default 1s); by itself up to 20 times a second "
 		"near a limit, every 2 s where nothing moves",
-		5},
+		6},
 	{"faults", OPTION_FAULTS, "WHEN", 0,
-		"Count page faults: auto (default: near a limit), always or never", 5},
+		"Count page faults: auto (default: near a limit), always or never", 6},
 	{"fault-period", OPTION_FAULT_PERIOD, "N", 0,
-		"Look at a process at every Nth of its page faults (default 64)", 5},
-	{NULL, 0, NULL, 0, "How it is told:", 2},
-	{"json", 'j', NULL, 0, "One JSON object a line (NDJSON) in place of the text", 2},
+		"Look at a process at every Nth of its page faults (default 64)", 6},
+	{NULL, 0, NULL, 0, "How it is told:", 3},
+	{"json", 'j', NULL, 0, "One JSON object a line (NDJSON) in place of the text", 3},
 	{"color", OPTION_COLOR, "WHEN", 0,
-		"auto (default: on a terminal, without NO_COLOR), always or never", 2},
-	{"quiet", 'q', NULL, 0, "No remarks on stderr, only errors", 2},
-	{"verbose", 'v', NULL, 0, "Tell on stderr what is loaded and what libbpf says", 2},
-	{NULL, 0, NULL, 0, "When it ends:", 3},
-	{"max-events", OPTION_MAX_EVENTS, "N", 0, "End after N incidents", 3},
-	{"timeout", OPTION_TIMEOUT, "TIME", 0, "End after TIME: 90, 90s, 5m or 2h", 3},
-	{NULL, 0, NULL, 0, "For scripts and odd kernels:", 4},
+		"auto (default: on a terminal, without NO_COLOR), always or never", 3},
+	{"quiet", 'q', NULL, 0, "No remarks on stderr, only errors", 3},
+	{"verbose", 'v', NULL, 0, "Tell on stderr what is loaded and what libbpf says", 3},
+	{NULL, 0, NULL, 0, "When it ends:", 4},
+	{"max-events", OPTION_MAX_EVENTS, "N", 0, "End after N incidents", 4},
+	{"timeout", OPTION_TIMEOUT, "TIME", 0, "End after TIME: 90, 90s, 5m or 2h", 4},
+	{NULL, 0, NULL, 0, "For scripts and odd kernels:", 5},
 	{"ready-fd", OPTION_READY_FD, "FD", 0,
-		"Write \"READY\" and a newline there once all is attached", 4},
+		"Write \"READY\" and a newline there once all is attached", 5},
 	{"settle", OPTION_SETTLE, "TIME", 0,
-		"Wait so long for a victim to be gone before its record is told (default 5s)", 4},
+		"Wait so long for a victim to be gone before its record is told (default 5s)", 5},
 	{"ring-size", OPTION_RING, "KIB", 0,
-		"Size of the ring between kernel and tracer, a power of two (default 4096)", 4},
+		"Size of the ring between kernel and tracer, a power of two (default 4096)", 5},
 	{"without", OPTION_WITHOUT, "LIST", 0,
-		"Leave out hooks by purpose, kind or name (see `oomsnoop doctor`)", 4},
+		"Leave out hooks by purpose, kind or name (see `oomsnoop doctor`)", 5},
 	{NULL, 0, NULL, 0, NULL, 0},
 };
 
@@ -94,12 +94,12 @@ static uint64_t parse_number(
 	return value;
 }
 
-static uint64_t parse_time(struct argp_state *state, const char *what, const char *text)
+uint64_t options_time(struct argp_state *state, const char *what, const char *text)
 {
 	static const struct {
 		const char *suffix;
 		double seconds;
-	} units[] = {{"", 1}, {"s", 1}, {"ms", 1e-3}, {"m", 60}, {"h", 3600}};
+	} units[] = {{"", 1}, {"s", 1}, {"ms", 1e-3}, {"m", 60}, {"h", 3600}, {"d", 86400}};
 	char *end;
 	double value = strtod(text, &end);
 
@@ -107,7 +107,7 @@ static uint64_t parse_time(struct argp_state *state, const char *what, const cha
 		if (end != text && !strcmp(end, units[i].suffix) && value > 0 &&
 			value * units[i].seconds < 1e9)
 			return value * units[i].seconds * 1e9;
-	argp_error(state, "%s: '%s' is not a time such as 90, 90s, 5m or 2h", what, text);
+	argp_error(state, "%s: '%s' is not a time such as 90, 90s, 5m, 2h or 7d", what, text);
 	return 0;
 }
 
@@ -122,7 +122,7 @@ static enum color_mode parse_color(struct argp_state *state, const char *text)
 	return COLOR_AUTO;
 }
 
-static uint64_t parse_size(struct argp_state *state, const char *what, const char *text)
+uint64_t options_size(struct argp_state *state, const char *what, const char *text)
 {
 	static const struct {
 		const char *suffix;
@@ -164,7 +164,7 @@ static void parse_threshold(
 		threshold->ratio = percent / 100;
 		return;
 	}
-	threshold->left_ns = parse_time(state, "--warn", text);
+	threshold->left_ns = options_time(state, "--warn", text);
 }
 
 /* The list is taken apart in place: what was given lives as long as the process. */
@@ -188,15 +188,15 @@ static error_t parse_recorder(int key, char *value, struct argp_state *state)
 
 	switch (key) {
 	case OPTION_WINDOW:
-		options->window_ns = parse_time(state, "--window", value);
+		options->window_ns = options_time(state, "--window", value);
 		return 0;
 	case OPTION_HISTORY:
-		options->history_ns = parse_time(state, "--history", value);
+		options->history_ns = options_time(state, "--history", value);
 		if (options->history_ns > HISTORY_MAX_NS)
 			argp_error(state, "--history: %s is more than a day", value);
 		return 0;
 	case OPTION_CENSUS:
-		options->census_ns = parse_time(state, "--census", value);
+		options->census_ns = options_time(state, "--census", value);
 		if (options->census_ns < 10000000ULL)
 			argp_error(state, "--census: %s is less than 10ms", value);
 		return 0;
@@ -210,10 +210,10 @@ static error_t parse_recorder(int key, char *value, struct argp_state *state)
 		options->growth = true;
 		return 0;
 	case OPTION_MIN_DELTA:
-		options->min_delta_bytes = parse_size(state, "--min-delta", value);
+		options->min_delta_bytes = options_size(state, "--min-delta", value);
 		return 0;
 	case OPTION_INTERVAL:
-		options->interval_ns = parse_time(state, "--interval", value);
+		options->interval_ns = options_time(state, "--interval", value);
 		return 0;
 	case OPTION_WARN:
 		parse_warn(state, options, value);
@@ -267,10 +267,10 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
 		options->max_events = parse_number(state, "--max-events", value, 1, UINT64_MAX / 2);
 		return 0;
 	case OPTION_TIMEOUT:
-		options->timeout_ns = parse_time(state, "--timeout", value);
+		options->timeout_ns = options_time(state, "--timeout", value);
 		return 0;
 	case OPTION_SETTLE:
-		options->settle_ns = parse_time(state, "--settle", value);
+		options->settle_ns = options_time(state, "--settle", value);
 		return 0;
 	case OPTION_READY_FD:
 		options->ready_fd = parse_number(state, "--ready-fd", value, 0, 1 << 20);
@@ -291,13 +291,19 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
 	}
 }
 
+const struct argp options_argp = {.options = option_table, .parser = parse_option};
+
 static const struct argp argp = {
 	.options = option_table,
 	.parser = parse_option,
 	.args_doc =
+		"\nrecord [-o FILE] [--also-print]"
+		"\nlist FILE [--json]\nreport FILE [--html OUT]\nexport FILE [--series]"
 		"\ndoctor [--json]\nparse [--json|--text] [FILE…|-]\nrank [--cgroup PATH] [--json] [-n N]",
 	.doc = "Explains every kill of the kernel's OOM killer as it happens: whose limit was hit, who asked "
 	       "for the page, who died and why that one, and what came after.\n"
+	       "`oomsnoop record` stores them, with the minutes before; `list`, "
+	       "`report` and `export` tell of them later, anywhere. "
 	       "`oomsnoop doctor` tells what works on this kernel and with these rights, `oomsnoop rank` who "
 	       "would be killed next, `oomsnoop parse` what kernel logs tell of earlier kills; those two need "
 	       "neither BPF nor root.\v"
@@ -306,7 +312,7 @@ static const struct argp argp = {
 	       "error; 77 not permitted.",
 };
 
-int options_parse(int argc, char **argv, struct live_options *ret)
+void options_defaults(struct live_options *ret)
 {
 	*ret = (struct live_options) {.ready_fd = -1,
 		.window_ns = 60 * SECOND_NS,
@@ -315,6 +321,11 @@ int options_parse(int argc, char **argv, struct live_options *ret)
 		.fault_period = 64,
 		.min_delta_bytes = 16 << 20,
 		.interval_ns = SECOND_NS};
+}
+
+int options_parse(int argc, char **argv, struct live_options *ret)
+{
+	options_defaults(ret);
 	argp_err_exit_status = EX_USAGE;
 	return argp_parse(&argp, argc, argv, 0, NULL, ret) ? EX_USAGE : 0;
 }

@@ -3,6 +3,7 @@
 #ifndef OOMSNOOP_CMD_OPTIONS_H
 #define OOMSNOOP_CMD_OPTIONS_H
 
+#include <argp.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -22,6 +23,7 @@ enum color_mode { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
 struct live_options {
 	bool json;
 	enum color_mode color;
+	bool silent; /* nothing goes to stdout: `record` */
 	bool quiet;
 	bool verbose;
 	const char *cgroup; /* path or pattern; NULL: all */
@@ -48,7 +50,18 @@ struct live_options {
 	struct warn_threshold warn[WARN_MAX];
 };
 
+void options_defaults(struct live_options *ret);
+
 /* 0, or EX_USAGE after a message on stderr. --help and --version end the process, as argp does. */
 int options_parse(int argc, char **argv, struct live_options *ret);
+
+/* The same options as a part of another command's: its input is a struct live_options with the
+ * defaults. */
+extern const struct argp options_argp;
+
+/* "90", "90s", "500ms", "5m", "2h", "7d" in ns, more than 0; "16MiB" in bytes. What is none is a
+ * usage error that names `what`. */
+uint64_t options_time(struct argp_state *state, const char *what, const char *text);
+uint64_t options_size(struct argp_state *state, const char *what, const char *text);
 
 #endif /* OOMSNOOP_CMD_OPTIONS_H */

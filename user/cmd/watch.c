@@ -36,25 +36,55 @@ uint64_t boot_now_ns(void)
 	return clock_ns(CLOCK_BOOTTIME);
 }
 
-static void watch_describe_recorder(struct watch *watch)
+static void put_text(char *ret, size_t size, const char *text)
+{
+	snprintf(ret, size, "%s", text);
+}
+
+static void describe_recorder(struct watch *watch)
 {
 	static const char *const faults[] = {
 		[FAULTS_AUTO] = "auto", [FAULTS_ALWAYS] = "always", [FAULTS_NEVER] = "never"};
 	const struct live_options *options = watch->options;
+	struct capture_run *run = &watch->run;
 
 	if (watch->recorder.source == RECORDER_NONE)
 		return;
-	watch->sink.recorder_interval_ns = options->census_ns;
-	watch->sink.recorder_window_ns = options->window_ns;
-	watch->sink.recorder_history_ns = options->history_ns;
-	watch->sink.recorder_source =
-		watch->recorder.source == RECORDER_ITERATOR ? "iterator" : "proc";
-	watch->sink.recorder_faults = watch->recorder.can_arm ? faults[options->faults] : "never";
+	run->recorder_interval_ns = options->census_ns;
+	run->recorder_window_ns = options->window_ns;
+	run->recorder_history_ns = options->history_ns;
+	put_text(run->recorder_source, sizeof(run->recorder_source),
+		watch->recorder.source == RECORDER_ITERATOR ? "iterator" : "proc");
+	put_text(run->recorder_faults, sizeof(run->recorder_faults),
+		watch->recorder.can_arm ? faults[options->faults] : "never");
 	if (watch->recorder.can_arm)
 		return;
 	watch->coverage.faults_why = options->faults == FAULTS_NEVER
 					     ? "page faults are not counted, as was asked for"
 					     : "no hook on page faults serves here";
+}
+
+_Static_assert(HOOK_COUNT <= CAPTURE_HOOKS && HOOK_COUNT <= SINK_HOOKS, "each has a place");
+
+static void describe_run(struct watch *watch)
+{
+	const struct hooks *hooks = &watch->hooks;
+	struct capture_run *run = &watch->run;
+
+	*run = (struct capture_run) {.host = watch->host,
+		.hook_count = HOOK_COUNT,
+		.began_ns = (int64_t)clock_ns(CLOCK_REALTIME),
+		.ended_ns = INT64_MIN};
+	put_text(run->version, sizeof(run->version), OOMSNOOP_VERSION);
+	put_text(run->tier, sizeof(run->tier), watch->coverage.full_tier ? "full" : "tracepoint");
+	for (int i = 0; i < HOOK_COUNT; i++) {
+		int serving = hooks->states[i].serving;
+
+		put_text(run->hooks[i].purpose, sizeof(run->hooks[i].purpose), hook_table[i].name);
+		if (serving >= 0)
+			hook_label(&hook_table[i].alternatives[serving], run->hooks[i].hook,
+				sizeof(run->hooks[i].hook));
+	}
 }
 
 void watch_describe(struct watch *watch)
@@ -74,21 +104,11 @@ void watch_describe(struct watch *watch)
 		.charge_hook = hook_served(hooks, HOOK_CHARGE),
 		.faults_hook = watch->recorder.can_arm,
 	};
-	watch_describe_recorder(watch);
-	watch->sink.host = &watch->host;
-	watch->sink.tier = watch->coverage.full_tier ? "full" : "tracepoint";
+	describe_run(watch);
+	describe_recorder(watch);
+	sink_context_of(&watch->sink, &watch->run, NULL);
 	watch->sink.color = !watch->options->json && output_color(watch->options->color);
 	watch->sink.width = output_width();
-	watch->sink.hook_count = HOOK_COUNT;
-	for (int i = 0; i < HOOK_COUNT; i++) {
-		int serving = hooks->states[i].serving;
-
-		watch->sink.hooks[i].purpose = hook_table[i].name;
-		watch->sink.hooks[i].hook =
-			serving < 0 ? NULL
-				    : hook_label(&hook_table[i].alternatives[serving],
-					      watch->hook_labels[i], sizeof(watch->hook_labels[i]));
-	}
 }
 
 static int epoll_watch(int epoll_fd, int fd, uint32_t events)
@@ -129,7 +149,8 @@ int watch_open(struct watch *watch)
 		return error;
 	/* A reader that has gone is noticed without writing. A file cannot be watched, and need not
 	 * be. */
-	epoll_watch(watch->epoll_fd, STDOUT_FILENO, 0);
+	if (!watch->silent)
+		epoll_watch(watch->epoll_fd, STDOUT_FILENO, 0);
 	return 0;
 }
 
@@ -240,17 +261,40 @@ static uint64_t lost_incident_records(const struct watch *watch)
 	return losses.dropped[EV_DROP_INCIDENT] + losses.dropped[EV_DROP_CANDIDATE] + losses.bad;
 }
 
+/* It ends a trace; beside a store it only ends the printing. */
+static void print_failed(struct watch *watch, int error)
+{
+	if (!watch->keeper) {
+		watch->output_error = error;
+		return;
+	}
+	watch->silent = true;
+	watch->print_error = error;
+	epoll_ctl(watch->epoll_fd, EPOLL_CTL_DEL, STDOUT_FILENO, NULL);
+	fprintf(stderr, "oomsnoop: %s; the recording goes on\n",
+		error == -EPIPE ? "nobody reads standard output any more"
+				: "cannot write to standard output");
+}
+
+static void print(struct watch *watch, const char *data, size_t len)
+{
+	int error = watch->silent ? 0 : output_write(data, len);
+
+	if (error)
+		print_failed(watch, error);
+}
+
 static void emit(struct watch *watch, struct incident *incident)
 {
 	static char record[RECORD_BYTES];
 	struct buf buf;
 	int error;
 
+	if (watch->silent)
+		return;
 	buf_init(&buf, record, sizeof(record));
 	if (watch->told && !watch->options->json)
 		buf_putc(&buf, '\n');
-	watch->sink.wall_minus_boot_ns = clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_BOOTTIME);
-	watch->sink.lost_events = lost_incident_records(watch);
 	error = watch->options->json
 			? json_incident(&buf, &watch->sink, incident, &watch->judgement)
 			: text_incident(&buf, &watch->sink, incident, &watch->judgement);
@@ -260,10 +304,28 @@ static void emit(struct watch *watch, struct incident *incident)
 		watch->totals.lost_events++;
 		return;
 	}
-	error = output_write(buf.data, buf.len);
-	if (error)
-		watch->output_error = error;
+	print(watch, buf.data, buf.len);
 	watch->told++;
+}
+
+/* Into the store's queue first: who reads stdout may take its time. */
+static void tell(struct watch *watch, struct incident *incident, const struct coverage *judged_by)
+{
+	struct capture_moment moment = {
+		.wall_minus_boot_ns =
+			(int64_t)(clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_BOOTTIME)),
+		.lost_events = lost_incident_records(watch),
+		.coverage = *judged_by,
+	};
+
+	watch->totals.incidents++;
+	watch->totals.kills += incident->outcome == OUTCOME_KILLED;
+	watch->totals.victims += incident->victim_count;
+	if (watch->keeper)
+		keeper_incident(watch->keeper, incident, &watch->judgement, &moment,
+			watch->recorder.growth, &watch->names);
+	sink_context_of(&watch->sink, &watch->run, &moment);
+	emit(watch, incident);
 }
 
 static void end_run(struct watch *watch, const char *reason)
@@ -285,6 +347,7 @@ static bool muted(const struct watch *watch)
 static void finish(struct watch *watch, struct incident *incident)
 {
 	uint64_t lost = lost_incident_records(watch);
+	struct coverage judged_by = watch->coverage;
 
 	gather(watch, incident);
 	if (watch->kmsg_fd >= 0 && incident->kmsg == KMSG_NOT_READ &&
@@ -293,15 +356,12 @@ static void finish(struct watch *watch, struct incident *incident)
 	incident->lost_events = lost - watch->lost_told;
 	watch->lost_told = lost;
 	remember_limit(watch, incident);
-	judge_incident(incident, &watch->host, &watch->coverage, &watch->judgement);
+	judge_incident(incident, &watch->host, &judged_by, &watch->judgement);
 	if (watch->judgement.rss_match == RSS_MATCH_APPROX ||
 		watch->judgement.rss_match == RSS_MATCH_EXACT)
 		watch->coverage.kernel_sum = watch->judgement.rss_match;
 	if (!muted(watch) && filter_passes(watch->options, incident, &watch->judgement)) {
-		watch->totals.incidents++;
-		watch->totals.kills += incident->outcome == OUTCOME_KILLED;
-		watch->totals.victims += incident->victim_count;
-		emit(watch, incident);
+		tell(watch, incident, &judged_by);
 		if (muted(watch))
 			end_run(watch, "max-events");
 	}
@@ -343,10 +403,12 @@ static void take_pass(struct watch *watch)
 		fprintf(stderr, "oomsnoop: cannot count page faults: %s\n",
 			strerror(-watch->recorder.arm_error));
 	}
+	if (watch->keeper)
+		keeper_pass(watch->keeper, watch->recorder.growth, &watch->names, now);
 	watch->sink.wall_minus_boot_ns = clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_BOOTTIME);
 	error = stream_pass(&watch->stream, watch->recorder.growth, now);
-	if (error)
-		watch->output_error = error;
+	if (error && !watch->silent)
+		print_failed(watch, error);
 }
 
 void watch_drain(struct watch *watch)
@@ -377,7 +439,8 @@ static void take_events(struct watch *watch, const struct epoll_event *events, i
 			if (read(fd, &expired, sizeof(expired)) < 0)
 				continue;
 		} else if (fd == STDOUT_FILENO && events[i].events & (EPOLLERR | EPOLLHUP)) {
-			watch->output_error = -EPIPE;
+			if (!watch->silent)
+				print_failed(watch, -EPIPE);
 		}
 	}
 }
@@ -461,7 +524,7 @@ void watch_start_line(struct watch *watch)
 	buf_init(&buf, line, sizeof(line));
 	watch->sink.wall_minus_boot_ns = clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_BOOTTIME);
 	if (!json_start(&buf, &watch->sink, boot_now_ns()))
-		watch->output_error = output_write(buf.data, buf.len);
+		print(watch, buf.data, buf.len);
 }
 
 void watch_finish(struct watch *watch)
@@ -480,5 +543,5 @@ void watch_finish(struct watch *watch)
 	buf_init(&buf, line, sizeof(line));
 	watch->sink.wall_minus_boot_ns = clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_BOOTTIME);
 	if (!json_stop(&buf, &watch->sink, boot_now_ns(), &watch->totals))
-		watch->output_error = output_write(buf.data, buf.len);
+		print(watch, buf.data, buf.len);
 }

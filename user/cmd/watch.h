@@ -6,11 +6,13 @@
 #ifndef OOMSNOOP_CMD_WATCH_H
 #define OOMSNOOP_CMD_WATCH_H
 
+#include "cmd/keeper.h"
 #include "cmd/learn.h"
 #include "cmd/options.h"
 #include "cmd/recorder.h"
 #include "cmd/stream.h"
 #include "judge/judgement.h"
+#include "model/capture.h"
 #include "model/incidents.h"
 #include "sink/sink.h"
 #include "source/hooks.h"
@@ -21,8 +23,9 @@ struct watch {
 	struct host_facts host;
 	struct hooks hooks;
 	struct coverage coverage;
+	struct capture_run run; /* what sinks and a store are told of this run */
 	struct sink_context sink;
-	char hook_labels[SINK_HOOKS][96];
+	struct keeper *keeper; /* the store beside it; NULL: none */
 	struct names names;
 	struct tracer *tracer;
 	struct incidents *incidents;
@@ -36,12 +39,14 @@ struct watch {
 	uint64_t told; /* records written */
 	uint64_t lost_told; /* lost records that a record of an incident has told of */
 	struct run_totals totals;
+	bool silent; /* nothing goes to stdout, or nothing more */
+	int print_error; /* -errno of stdout, which a store outlives */
 	int output_error; /* -errno of stdout; ends the loop */
 	bool ended;
 	struct judgement judgement; /* of the incident in hand */
 };
 
-/* Fills coverage and the sink's view of the hooks from watch->hooks. */
+/* Fills coverage, the run and the sink's view of it from watch->hooks. */
 void watch_describe(struct watch *watch);
 
 /* Opens signals, timer and epoll. 0 or -errno. */

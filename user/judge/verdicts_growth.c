@@ -294,6 +294,13 @@ static void judge_copies(struct scene *scene)
 
 /* Where it began near the beginning of the history it may have begun before: then at least as long
  * as that. */
+/* A hostile capture may hold anything. */
+static uint64_t rate_bytes(const struct trend *trend)
+{
+	return trend->bytes_per_s >= 0 && trend->bytes_per_s < 0x1p63 ? (uint64_t)trend->bytes_per_s
+								      : 0;
+}
+
 static void claim_leak(struct verdict *verdict, const struct growth_picture *picture,
 	const struct trend *trend, uint64_t lasted_ns)
 {
@@ -301,7 +308,7 @@ static void claim_leak(struct verdict *verdict, const struct growth_picture *pic
 	bool throughout = lasted_ns >= window - window / 20;
 
 	verdict_claim(verdict, "Usage grew steadily by %s a second for %s%s, up to the end.",
-		size_text((uint64_t)trend->bytes_per_s), throughout ? "at least " : "",
+		size_text(rate_bytes(trend)), throughout ? "at least " : "",
 		duration_text(throughout ? window : lasted_ns));
 	verdict_evidence(verdict, "a straight line explains it: r2 %.2f", trend->r2);
 }

@@ -27,6 +27,7 @@
 #ifndef OOMSNOOP_MODEL_GROWTH_H
 #define OOMSNOOP_MODEL_GROWTH_H
 
+#include "model/history.h"
 #include "model/ledger.h"
 #include "model/picture.h"
 #include "model/process.h"
@@ -120,6 +121,33 @@ unsigned int growth_changes(struct growth *growth, uint64_t min_bytes,
  */
 void growth_picture(struct growth *growth, struct cgroups *cgroups, uint64_t domain_id,
 	uint64_t to_ns, uint64_t window_ns, struct growth_picture *ret);
+
+/*
+ * The series behind a picture (CLOCK_BOOTTIME): of the machine; of the cgroups from domain_id down
+ * and of those above it (0: of those that moved since from_ns or have a limit); and of the
+ * processes in it, those that ended since from_ns included, at most HISTORY_PROCESSES: those that
+ * held most at some moment since from_ns, the largest first. Returns how many were left out.
+ *
+ * Each series begins with the point that holds at from_ns, told at from_ns, or with the first that
+ * is known. A cgroup that was removed ends with usage 0; a process ends by history_owner.exited_ns.
+ *
+ * Without `again` what an earlier call told of an owner is not told again: a second incident soon
+ * after the first costs little. Nothing new: not told at all. Nothing but its end, limit or place:
+ * the owner alone. Only the first point is, where from_ns is more than 30 s after the time that it
+ * was told for last: so a reader need not look further back than that for what stands still.
+ */
+unsigned int growth_history(struct growth *growth, uint64_t domain_id, uint64_t from_ns, bool again,
+	const struct history_taker *taker);
+
+/*
+ * The thinned series: owner and present point (told at the moment since which it holds) of each
+ * process and cgroup that moved by at least min_bytes and by a thirty-second of what it held since
+ * it was last told here, or is new and holds min_bytes; of one that was told here also when it
+ * ended or its limit changed; and of the machine likewise. Resident, swap and copies of a process
+ * count, and the usage of a cgroup. To be called after a pass, every few seconds.
+ */
+void growth_thinned(struct growth *growth, uint64_t now_ns, uint64_t min_bytes,
+	const struct history_taker *taker);
 
 struct growth_totals {
 	size_t processes, cgroups; /* in the tables */

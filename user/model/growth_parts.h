@@ -5,7 +5,8 @@
  * growth.c takes facts and runs passes, growth_table.c finds entries and makes room for them,
  * growth_family.c knows forks, execs and exits, growth_cow.c tells whose the growth is that no RSS
  * shows, growth_cgroup.c measures cgroups against their limits, growth_changes.c tells what
- * changed, growth_picture.c and growth_families.c make the picture of a window.
+ * changed, growth_picture.c and growth_families.c make the picture of a window, growth_history.c
+ * tells the series behind it.
  *
  * Pages, unless named otherwise. What comes from outside is cut to GROWTH_PAGES_MAX when it is
  * taken, so that sums over all entries fit.
@@ -63,6 +64,24 @@ struct reading {
 	const char *comm; /* EV_COMM_LEN bytes */
 };
 
+/* What growth_history() has told of one series. */
+struct history_mark {
+	uint64_t from_ns; /* from here to the newest, all of it was */
+	uint64_t newest_ns; /* as the ledger has it; 0: nothing was told */
+	uint64_t begin_ns; /* for when a window's first point was told last */
+	uint64_t values; /* of the newest, mixed: it may change without getting newer */
+	uint64_t owner; /* what was told of the owner and may change without a point, mixed */
+};
+
+#define THINNED_VALUES 3
+
+/* What growth_thinned() told last of one series. */
+struct thinned_mark {
+	bool told;
+	int64_t values[THINNED_VALUES];
+	uint64_t end; /* exit or removal; of what is there: its limit */
+};
+
 enum followed_flag {
 	FOLLOWED_FORKED = 1 << 0, /* runs what it was forked with */
 	FOLLOWED_UNPLACED =
@@ -110,6 +129,8 @@ struct followed {
 
 	int64_t told_held;
 	uint64_t told_cow, told_ns;
+	struct history_mark history;
+	struct thinned_mark thinned;
 	struct series series;
 	char comm[EV_COMM_LEN];
 };
@@ -149,9 +170,11 @@ struct measured {
 	struct sums sums;
 
 	uint64_t told_usage, told_ns;
+	struct history_mark history;
+	struct thinned_mark thinned;
 	struct series series;
 
-	/* of the picture that is being made */
+	/* of the picture, or the history, that is being made */
 	uint32_t picture;
 	bool inside;
 	int64_t window_rise, window_children;
@@ -224,6 +247,14 @@ struct growth {
 	uint64_t host_ns, host_used_bytes, host_total_bytes; /* total 0: not told yet */
 	double host_bytes_per_s;
 	int64_t host_rise_bytes; /* since the last pass */
+	struct history_mark host_history;
+	struct thinned_mark host_thinned;
+
+	/* growth_history(): a heap, the smallest on top */
+	struct history_place {
+		int64_t most; /* that it held in the window */
+		uint32_t slot;
+	} places[HISTORY_PROCESSES];
 
 	struct picture_armed armed[GROWTH_ARMED_KEPT]; /* a ring */
 	uint64_t armed_count; /* all there ever were */
@@ -363,6 +394,10 @@ struct standing {
 	uint64_t cow, cached;
 	bool cow_estimated;
 };
+
+/* Marks all cgroups that are domain_id (0: any) or below it, for growth_is_inside(). */
+void growth_mark_inside(struct growth *growth, uint64_t domain_id);
+bool growth_is_inside(const struct growth *growth, uint64_t domain_id, uint64_t cgroup_id);
 
 int families_new(struct growth *growth, size_t capacity);
 void families_clear(struct growth *growth);

@@ -167,6 +167,32 @@ static void find_inside(struct growth *growth, struct measured *cgroup, uint64_t
 	} while (at && --levels > 0);
 }
 
+void growth_mark_inside(struct growth *growth, uint64_t domain_id)
+{
+	const struct slots *slots = &growth->cgroup_slots;
+
+	growth->picture++;
+	for (int list = 0; list < SLOT_LISTS; list++) {
+		for (uint32_t slot = slots->oldest[list]; slot != SLOT_NONE;
+			slot = slots->links[slot].newer) {
+			if (growth->cgroups[slot].picture != growth->picture)
+				find_inside(growth, &growth->cgroups[slot], domain_id);
+		}
+	}
+}
+
+bool growth_is_inside(const struct growth *growth, uint64_t domain_id, uint64_t cgroup_id)
+{
+	const struct measured *cgroup;
+
+	if (domain_id == 0 || cgroup_id == domain_id)
+		return true;
+	cgroup = measured_find(growth, cgroup_id);
+	return cgroup && cgroup->inside;
+}
+
+/* --- cgroups --- */
+
 static void for_cgroups(
 	struct window *window, void (*fn)(struct window *window, struct measured *cgroup))
 {
@@ -178,24 +204,6 @@ static void for_cgroups(
 			fn(window, &window->growth->cgroups[slot]);
 	}
 }
-
-static void mark_cgroup(struct window *window, struct measured *cgroup)
-{
-	if (cgroup->picture != window->growth->picture)
-		find_inside(window->growth, cgroup, window->ret->domain_id);
-}
-
-static bool is_inside(const struct window *window, uint64_t cgroup_id)
-{
-	const struct measured *cgroup;
-
-	if (window->ret->domain_id == 0 || cgroup_id == window->ret->domain_id)
-		return true;
-	cgroup = measured_find(window->growth, cgroup_id);
-	return cgroup && cgroup->inside;
-}
-
-/* --- cgroups --- */
 
 static bool is_gone(const struct window *window, const struct measured *cgroup)
 {
@@ -344,7 +352,7 @@ static bool find_standing(
 	*ret = (struct standing) {.process = process, .exited = exited};
 	if (!process->series.first_ns || process->series.first_ns > end_ns ||
 		(exited && process->exited_ns < window->from_ns) ||
-		!is_inside(window, process->cgroup_id))
+		!growth_is_inside(window->growth, window->ret->domain_id, process->cgroup_id))
 		return false;
 	find_begin(window, ret);
 	ledger_at(window->growth->ledger, &process->series, end_ns, &ret->end);
@@ -478,12 +486,11 @@ void growth_picture(struct growth *growth, struct cgroups *cgroups, uint64_t dom
 	if (!growth->first_pass_ns || growth->first_pass_ns > to_ns)
 		return;
 	ret->valid = true;
-	growth->picture++;
 	window.domain = domain_id ? measured_find(growth, domain_id) : NULL;
 	window.from_ns = kept_from(growth, to_ns, window_ns);
 	picture_domain(&window);
 	picture_armed(&window);
-	for_cgroups(&window, mark_cgroup);
+	growth_mark_inside(growth, domain_id);
 	for_cgroups(&window, measure_window);
 	for_cgroups(&window, sum_children);
 	list_cgroups(&window);

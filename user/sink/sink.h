@@ -11,6 +11,7 @@
 
 #include "facts/host.h"
 #include "judge/judgement.h"
+#include "model/capture.h"
 #include "model/growth.h"
 #include "model/incident.h"
 
@@ -40,6 +41,11 @@ struct sink_context {
 	const char *recorder_source; /* "iterator" | "proc" */
 	const char *recorder_faults; /* "auto" | "always" | "never" */
 };
+
+/* What a sink needs, out of what a store keeps; points into `run`, which must outlive it. Colour
+ * and width stay as they are. */
+void sink_context_of(struct sink_context *context, const struct capture_run *run,
+	const struct capture_moment *moment);
 
 struct buf;
 

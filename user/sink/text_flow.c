@@ -15,6 +15,18 @@ void flow_init(struct flow *flow, struct buf *out, int width, bool color)
 					       : (size_t)width;
 	flow->column = 0;
 	flow->color = color;
+	flow->taker = NULL;
+}
+
+void flow_hand_on(struct flow *flow, flow_taker *taker, void *arg)
+{
+	flow->out = NULL;
+	flow->width = SIZE_MAX / 4; /* nothing is cut to fit a line */
+	flow->column = 0;
+	flow->color = false;
+	flow->taker = taker;
+	flow->arg = arg;
+	flow->label = "";
 }
 
 static void put_indent(struct flow *flow)
@@ -34,6 +46,8 @@ static void break_line(struct flow *flow)
 
 void flow_colored(struct flow *flow, const char *color, const char *text)
 {
+	if (flow->taker)
+		return;
 	if (flow->color)
 		buf_printf(flow->out, "\033[%sm", color);
 	flow_raw(flow, text);
@@ -43,6 +57,10 @@ void flow_colored(struct flow *flow, const char *color, const char *text)
 
 void flow_label(struct flow *flow, const char *label)
 {
+	if (flow->taker) {
+		flow->label = label;
+		return;
+	}
 	flow_end(flow);
 	if (label[0] != '\0') {
 		buf_putc(flow->out, ' ');
@@ -147,6 +165,13 @@ void flow_text(struct flow *flow, const char *text)
 
 void flow_take(struct flow *flow, struct buf *scratch)
 {
+	if (flow->taker) {
+		flow->taker(flow->label, scratch->data, flow->arg);
+		if (scratch->full)
+			flow->taker("", "\xe2\x80\xa6", flow->arg);
+		buf_reset(scratch);
+		return;
+	}
 	flow_text(flow, scratch->data);
 	if (scratch->full)
 		flow_text(flow, " \xe2\x80\xa6");
@@ -155,6 +180,8 @@ void flow_take(struct flow *flow, struct buf *scratch)
 
 void flow_raw(struct flow *flow, const char *text)
 {
+	if (flow->taker)
+		return;
 	put_piece(flow, text, strlen(text));
 }
 

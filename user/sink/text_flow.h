@@ -24,14 +24,23 @@
 #define FLOW_YELLOW "1;33"
 #define FLOW_BOLD "1"
 
+/* A paragraph as one text, each FLOW_GLUE in it still there. Label "": it goes on with the one
+ * before. */
+typedef void flow_taker(const char *label, const char *text, void *arg);
+
 struct flow {
 	struct buf *out;
 	size_t width;
 	size_t column;
 	bool color;
+	/* Paragraphs are handed on instead of laid out; what is no paragraph is left out. */
+	flow_taker *taker; /* NULL: laid out */
+	void *arg;
+	const char *label;
 };
 
 void flow_init(struct flow *flow, struct buf *out, int width, bool color);
+void flow_hand_on(struct flow *flow, flow_taker *taker, void *arg);
 
 /* A line break where one is due, and the label in the gutter; "" for a line without one. */
 void flow_label(struct flow *flow, const char *label);

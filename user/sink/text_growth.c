@@ -341,7 +341,8 @@ void text_history(struct text_view *view)
 	if (!picture->valid)
 		return;
 	flow_label(&view->flow, "growth");
-	if (picture->domain_known)
+	/* Who lays out paragraphs has a chart of its own. */
+	if (picture->domain_known && view->flow.taker == NULL)
 		put_spark(&view->scratch, picture);
 	put_trend(view);
 	put_shorter(view);

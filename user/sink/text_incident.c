@@ -715,6 +715,27 @@ static void put_host(struct text_view *view)
 	flow_take(&view->flow, text);
 }
 
+static void put_all(struct text_view *view)
+{
+	put_headline(view);
+	put_where(view);
+	if (view->judgement->scope == SCOPE_MEMCG)
+		put_limit_memcg(view);
+	else
+		put_limit_machine(view);
+	put_why(view);
+	text_history(view);
+	text_victim(view);
+	text_killed(view);
+	text_chosen(view);
+	put_asked(view);
+	text_top(view);
+	put_after(view);
+	put_missing(view);
+	put_source(view);
+	put_host(view);
+}
+
 int text_incident(struct buf *buf, const struct sink_context *context,
 	const struct incident *incident, const struct judgement *judgement)
 {
@@ -723,26 +744,20 @@ int text_incident(struct buf *buf, const struct sink_context *context,
 
 	flow_init(&view.flow, buf, context->width, context->color);
 	buf_init(&view.scratch, view.scratch_data, sizeof(view.scratch_data));
-	put_headline(&view);
-	put_where(&view);
-	if (judgement->scope == SCOPE_MEMCG)
-		put_limit_memcg(&view);
-	else
-		put_limit_machine(&view);
-	put_why(&view);
-	text_history(&view);
-	text_victim(&view);
-	text_killed(&view);
-	text_chosen(&view);
-	put_asked(&view);
-	text_top(&view);
-	put_after(&view);
-	put_missing(&view);
-	put_source(&view);
-	put_host(&view);
+	put_all(&view);
 	flow_end(&view.flow);
 	if (!buf->full)
 		return 0;
 	buf_rewind(buf, start);
 	return -ENOSPC;
+}
+
+void text_paragraphs(const struct sink_context *context, const struct incident *incident,
+	const struct judgement *judgement, flow_taker *taker, void *arg)
+{
+	struct text_view view = {.context = context, .incident = incident, .judgement = judgement};
+
+	flow_hand_on(&view.flow, taker, arg);
+	buf_init(&view.scratch, view.scratch_data, sizeof(view.scratch_data));
+	put_all(&view);
 }

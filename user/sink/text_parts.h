@@ -27,4 +27,9 @@ void text_chosen(struct text_view *view);
 void text_top(struct text_view *view);
 void text_killed(struct text_view *view);
 
+/* All paragraphs of the text view, one by one, for who lays them out otherwise: the headline
+ * without time and tag first, without a label. Tables are left out. */
+void text_paragraphs(const struct sink_context *context, const struct incident *incident,
+	const struct judgement *judgement, flow_taker *taker, void *arg);
+
 #endif /* OOMSNOOP_SINK_TEXT_PARTS_H */

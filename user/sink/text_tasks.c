@@ -440,7 +440,8 @@ void text_top(struct text_view *view)
 	const struct task_facts *task;
 	struct table table = {.reasons = !killed};
 
-	if (view->judgement->ranked_count < (killed ? 2 : 1) || room < ROW_COLUMNS + POINTS_COLUMNS)
+	if (view->flow.taker || view->judgement->ranked_count < (killed ? 2 : 1) ||
+		room < ROW_COLUMNS + POINTS_COLUMNS)
 		return;
 	table.swap =
 		killed && room >= ROW_COLUMNS + SWAP_COLUMNS + POINTS_COLUMNS && any_swapped(view);

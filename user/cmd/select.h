@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * select.h: which incidents of a store are asked for: the options that list, report and export
+ * share, and the test. An incident is judged before it is tested, by the rules of this build:
+ * nothing that an older one said of it counts.
+ */
+#ifndef OOMSNOOP_CMD_SELECT_H
+#define OOMSNOOP_CMD_SELECT_H
+
+#include <argp.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "judge/judgement.h"
+#include "model/incident.h"
+
+#define SELECT_CHOICES 4 /* --scope and --verdict may be given so often: any of them */
+
+struct selection {
+	int64_t now_ns; /* CLOCK_REALTIME that times are relative to; 0: the clock's when options
+			   are parsed */
+	int64_t since_ns, until_ns; /* CLOCK_REALTIME, both included; INT64_MIN, INT64_MAX: none */
+	const char *cgroup; /* as in the live trace */
+	const char *comm;
+	uint32_t pid;
+	const char *pod; /* its uid, or a text that a component of a path holds */
+	unsigned int scope_count, verdict_count;
+	enum scope scopes[SELECT_CHOICES];
+	const char *verdicts[SELECT_CHOICES];
+	int64_t id; /* in the store; 0: any */
+	uint64_t last; /* so many of those that match, the newest; 0: all */
+};
+
+/* Selects everything. */
+void selection_init(struct selection *selection);
+
+/* Something was asked for: a time, a filter, a number. */
+bool selection_given(const struct selection *selection);
+/* An incident must be read and judged to be tested. */
+bool selection_looks_inside(const struct selection *selection);
+
+/* Everything but the times and `last`, which whoever walks the store sees to. */
+bool selection_passes(const struct selection *selection, int64_t id,
+	const struct incident *incident, const struct judgement *judgement);
+
+/* To be a child of a command's argp; the input of it is a struct selection, initialized. */
+extern const struct argp selection_argp;
+
+#endif /* OOMSNOOP_CMD_SELECT_H */

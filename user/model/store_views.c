@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What people ask a store by SQL: names as in the record, bytes, UTC. */
+#include "model/store_schema.h"
+
+/* CLOCK_REALTIME in nanoseconds as RFC 3339. */
+#define UTC(ns)                                                                                    \
+	"CASE WHEN " ns " IS NOT NULL THEN strftime('%Y-%m-%dT%H:%M:%S', (" ns                     \
+	") / 1000000000, 'unixepoch') || '.' || substr('00000000' || ((" ns                        \
+	") % 1000000000), -9) || 'Z' END"
+
+/* The kernel takes negative counters for 0; what had no memory any more, or is known by its pid
+ * only, has no counters (EV_TASK_NO_MM, EV_TASK_PARTIAL). 1024: EV_TASK_RSS_EXACT. */
+#define RSS(row, prefix, kind)                                                                     \
+	"CASE WHEN " row "." prefix "flags & 2050 THEN NULL "                                      \
+	"WHEN i.told_rss_exact AND " row "." prefix "flags & 1024 THEN max(" row "." prefix kind   \
+	"_exact_pages, 0) ELSE max(" row "." prefix kind "_pages, 0) END"
+#define RSS_BYTES(row, kind) RSS(row, "", kind) " * r.page_size AS " kind "_bytes"
+
+/* Of the victim: where the mark told a bare pid, what was handed to the killer is known of it. */
+#define VICTIM_IS_CHOSEN "v.flags & 2048 AND i.chosen_pid AND i.chosen_pid = v.pid"
+#define VICTIM(column)                                                                             \
+	"CASE WHEN " VICTIM_IS_CHOSEN " THEN i.chosen_" column                                     \
+	" WHEN NOT v.flags & 2048 THEN v." column " END AS victim_" column
+#define VICTIM_BYTES(kind)                                                                         \
+	"CASE WHEN " VICTIM_IS_CHOSEN " THEN " RSS("i", "chosen_", kind) " ELSE " RSS(             \
+		"v", "", kind) " END * r.page_size AS victim_" kind "_bytes"
+
+/* One column, or one clause, a line. */
+/* clang-format off */
+static const char incidents_sql[] =
+	"AS SELECT i.id, "
+	UTC("i.time_real_ns") " AS time, "
+	"r.hostname AS host, "
+	"i.told_scope AS scope, "
+	"i.told_limit_cgroup AS limit_cgroup, "
+	"i.told_limit_bytes AS limit_bytes, "
+	"i.told_usage_bytes AS usage_bytes, "
+	"v.pid AS victim_pid, "
+	VICTIM("comm") ", "
+	VICTIM("uid") ", "
+	"i.victim_cmdline, "
+	"i.victim_cgroup, "
+	VICTIM_BYTES("anon") ", "
+	VICTIM_BYTES("file") ", "
+	VICTIM_BYTES("shmem") ", "
+	VICTIM_BYTES("swap") ", "
+	VICTIM("oom_score_adj") ", "
+	"i.told_points AS victim_badness_pages, "
+	"CASE WHEN i.has_trigger THEN i.trigger_pid END AS trigger_pid, "
+	"i.trigger_comm, "
+	"i.trigger_cgroup, "
+	"i.told_outcome AS outcome, "
+	"i.told_first_verdict AS verdict, "
+	"i.told_claim AS claim, "
+	"i.victim_count + i.victims_dropped AS kills, "
+	"i.told_by, "
+	"i.run "
+	"FROM incident i LEFT JOIN run r ON r.id = i.run "
+	"LEFT JOIN victim v ON v.incident = i.id AND v.n = 0";
+
+#define TASK_COLUMNS(row) \
+	RSS_BYTES(row, "anon") ", " \
+	RSS_BYTES(row, "file") ", " \
+	RSS_BYTES(row, "shmem") ", " \
+	RSS_BYTES(row, "swap") ", " \
+	row ".pgtables_bytes, " \
+	row ".total_vm_pages * r.page_size AS total_vm_bytes, " \
+	row ".oom_score_adj, "
+
+static const char victims_sql[] =
+	"AS SELECT v.incident, v.n, "
+	UTC("i.time_real_ns") " AS time, "
+	"v.pid, v.comm, v.uid, v.ppid, "
+	"CASE v.why WHEN 1 THEN 'chosen' WHEN 2 THEN 'group' WHEN 3 THEN 'shared-mm' "
+		"WHEN 4 THEN 'already-exiting' END AS why, "
+	TASK_COLUMNS("v")
+	"v.marked, v.signalled, v.exited, v.mm_freed, v.reaped, "
+	"CASE WHEN v.exited AND v.exit_ns >= v.killed_ns "
+		"THEN (v.exit_ns - v.killed_ns) / 1e6 END AS exit_ms, "
+	"CASE WHEN v.exited THEN v.exit_code END AS exit_code "
+	"FROM victim v JOIN incident i ON i.id = v.incident LEFT JOIN run r ON r.id = i.run";
+
+/* The sum is the kernel's: the division comes before the multiplication. */
+static const char candidates_sql[] =
+	"AS SELECT c.incident, c.n, c.pid, c.comm, c.cmdline, c.cgroup, c.uid, c.ppid, "
+	TASK_COLUMNS("c")
+	"CASE WHEN NOT c.flags & 2050 AND i.told_total_pages IS NOT NULL THEN "
+		RSS("c", "", "file") " + " RSS("c", "", "anon") " + "
+		RSS("c", "", "shmem") " + " RSS("c", "", "swap")
+		" + coalesce(c.pgtables_bytes, 0) / r.page_size"
+		" + c.oom_score_adj * (i.told_total_pages / 1000) END AS badness_pages, "
+	"CASE WHEN i.candidates_from_census THEN 'census' ELSE 'kernel' END AS seen_at "
+	"FROM candidate c JOIN incident i ON i.id = c.incident LEFT JOIN run r ON r.id = i.run";
+
+static const char verdicts_sql[] =
+	"AS SELECT incident, n, id, claim, "
+	"CASE confidence WHEN 1 THEN 'certain' WHEN 2 THEN 'likely' WHEN 3 THEN 'possible' END "
+		"AS confidence, "
+	"evidence FROM verdict";
+
+static const char process_series_sql[] =
+	"AS SELECT "
+	UTC("(x.t_ms * 1000000 + b.wall_minus_boot_ns)") " AS time, "
+	"b.hostname AS host, x.boot, x.t_ms, "
+	"p.pid, p.start_ns, p.ppid, p.root_pid, p.comm, p.cmdline, "
+	"c.path AS cgroup, "
+	"x.resident AS resident_bytes, x.swap AS swap_bytes, "
+	"x.cow AS cow_bytes, x.cached AS cached_bytes, p.shared_bytes "
+	"FROM process_point x LEFT JOIN boot b ON b.id = x.boot "
+	"LEFT JOIN process p ON p.id = x.process "
+	"LEFT JOIN cgroup c ON c.boot = p.boot AND c.kernfs_id = p.cgroup";
+
+static const char cgroup_series_sql[] =
+	"AS SELECT "
+	UTC("(x.t_ms * 1000000 + b.wall_minus_boot_ns)") " AS time, "
+	"b.hostname AS host, x.boot, x.t_ms, c.kernfs_id, "
+	"CASE c.kernfs_id WHEN 0 THEN NULL ELSE c.path END AS cgroup, "
+	"x.usage AS usage_bytes, "
+	"CASE WHEN x.charged >= 0 THEN x.charged END AS charged_bytes, "
+	"c.max_bytes "
+	"FROM cgroup_point x LEFT JOIN boot b ON b.id = x.boot "
+	"LEFT JOIN cgroup c ON c.id = x.cgroup";
+
+static const char processes_sql[] =
+	"AS SELECT p.id, b.hostname AS host, b.boot_id, p.pid, p.ppid, p.root_pid, p.comm, p.cmdline, "
+	"c.path AS cgroup, "
+	UTC("(p.start_ns + b.wall_minus_boot_ns)") " AS started, "
+	UTC("(nullif(p.exited_ns, 0) + b.wall_minus_boot_ns)") " AS exited, "
+	"p.shared_bytes "
+	"FROM process p LEFT JOIN boot b ON b.id = p.boot "
+	"LEFT JOIN cgroup c ON c.boot = p.boot AND c.kernfs_id = p.cgroup";
+
+static const char cgroups_sql[] =
+	"AS SELECT c.id, b.hostname AS host, b.boot_id, c.kernfs_id, c.parent_kernfs_id, c.path, "
+	"c.max_bytes FROM cgroup c LEFT JOIN boot b ON b.id = c.boot";
+
+static const char runs_sql[] =
+	"AS SELECT r.id, "
+	UTC("r.began_ns") " AS began, "
+	UTC("r.ended_ns") " AS ended, "
+	"r.ended_why, r.hostname AS host, r.boot_id, r.kernel, r.version, r.tier, r.page_size, r.cpus, "
+	"r.recorder_interval_ns / 1e6 AS recorder_interval_ms, r.recorder_source, "
+	"(SELECT count(*) FROM incident i WHERE i.run = r.id) AS incidents "
+	"FROM run r";
+
+static const char gaps_sql[] =
+	"AS SELECT id, "
+	"CASE why WHEN 1 THEN 'not-running' WHEN 2 THEN 'disk' WHEN 3 THEN 'queue' "
+		"WHEN 4 THEN 'window' WHEN 5 THEN 'pruned' ELSE why END AS why, "
+	UTC("from_ns") " AS \"from\", "
+	UTC("to_ns") " AS \"to\", "
+	"incidents, points FROM gap";
+/* clang-format on */
+
+const struct store_view store_views[] = {
+	{"incidents", incidents_sql},
+	{"victims", victims_sql},
+	{"candidates", candidates_sql},
+	{"verdicts", verdicts_sql},
+	{"process_series", process_series_sql},
+	{"cgroup_series", cgroup_series_sql},
+	{"processes", processes_sql},
+	{"cgroups", cgroups_sql},
+	{"runs", runs_sql},
+	{"gaps", gaps_sql},
+};
+
+const size_t store_view_count = sizeof(store_views) / sizeof(store_views[0]);

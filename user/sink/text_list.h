@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * text_list.h: incidents of a store, one line each, with the times between them in which nothing
+ * was watched.
+ */
+#ifndef OOMSNOOP_SINK_TEXT_LIST_H
+#define OOMSNOOP_SINK_TEXT_LIST_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "model/store.h"
+#include "sink/sink.h"
+
+struct list_layout {
+	int width; /* columns of a line; 0: as long as it takes */
+	unsigned int number_columns; /* of the longest number */
+	bool color;
+};
+
+struct list_entry {
+	int64_t id; /* in the store */
+	bool damaged;
+	const struct sink_context *context;
+	const struct incident *incident;
+	const struct judgement *judgement;
+};
+
+/* What the first victim held in RAM and swap; UNKNOWN_U64: nobody died, or it was not read. */
+uint64_t list_held_bytes(const struct list_entry *entry);
+
+/* Each a whole line. 0 or -ENOSPC: buf is then as it was before. */
+int text_list_header(struct buf *buf, const struct list_layout *layout);
+int text_list_entry(
+	struct buf *buf, const struct list_layout *layout, const struct list_entry *entry);
+
+/* Gaps of one kind that no incident lies between. */
+struct list_gaps {
+	unsigned int count;
+	int64_t from_ns, to_ns; /* CLOCK_REALTIME, from the first to the last */
+	uint64_t length_ns; /* of all */
+	uint64_t incidents; /* lost in them; UNKNOWN_U64 */
+};
+
+/* One more: they become one line. */
+void list_gaps_add(struct list_gaps *gaps, const struct store_gap *gap);
+/* Does it leave incidents out? Where only series have a gap, a list has none. */
+bool list_gap_matters(const struct store_gap *gap);
+int text_list_gaps(struct buf *buf, const struct list_layout *layout, enum store_gap_why why,
+	const struct list_gaps *gaps);
+
+/* The verdict that says most in one word: whose limit it was stands beside it already. NULL: there
+ * is none. */
+const char *list_verdict(const struct judgement *judgement);
+
+#endif /* OOMSNOOP_SINK_TEXT_LIST_H */
