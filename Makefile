@@ -134,7 +134,7 @@ $(B)/fuzz/page/assets.o: $(B)/page/assets.o
 
 $(B)/fuzz/fuzz_%: tests/fuzz/fuzz_%.c $(FUZZ_OBJS)
 	$(Q)$(CLANG) $(CPPFLAGS) -std=gnu17 -Wall -Wextra -Werror $(FUZZ_FLAGS) -fsanitize=fuzzer -o $@ $^ \
-		-lcap-ng -lsqlite3 -lz -llzma -lzstd -lm -pthread
+		-ljansson -lcap-ng -lsqlite3 -lz -llzma -lzstd -lm -pthread
 
 lint: $(B)/oomsnoop unit-bins workloads
 	tools/lint

@@ -8,10 +8,13 @@ line per group of checks and a last line of sums; the exit status is 1 if anythi
 must be equal. A bound is used only where the kernel itself is inexact and something was running,
 and each use is printed."""
 import argparse
+import os
 import sys
 from pathlib import Path
 
 import growth
+import parsed
+from bounds import BOUND_PAGES, CPUS, FAULT_AROUND, STACK
 from oracle import PAGE, as_text
 from results import Results
 from run import Run
@@ -23,15 +26,6 @@ SCOPES = {
     'CONSTRAINT_CPUSET': 'cpuset',
     'CONSTRAINT_MEMORY_POLICY': 'mempolicy',
 }
-# Up to 64 counted events per thread are still with the thread (5.10, 6.1), up to 32 pages per CPU
-# and counter with the CPUs (6.2 to 6.19, 2 CPUs), and a process that runs on can take what its CPU
-# has charged ahead (64 pages): for one that runs, both.
-BOUND_PAGES = 64
-# Of a file, one fault may map this many pages at once, and threads of 5.10 and 6.1 hold back faults.
-FAULT_AROUND = 16
-CPUS = 2
-# A task's kernel memory that is charged, too.
-STACK = 16 << 10
 # So many candidates a record lists at most.
 LISTED = 64
 # What a record of a kill holds or names as missing; some go with another name.
@@ -165,11 +159,12 @@ class Pair:
             self.usage('memsw_usage_bytes', both.usage)
             self.swap_limit('memsw_limit_bytes', both.limit)
 
-    def usage(self, name, want):
+    def usage(self, name, want, got=None):
         """The record's reading comes first, the kernel's print a moment later. In between what CPUs
         had charged ahead may be handed back, and the memory of an earlier victim at this limit.
         With tracepoints alone the reading comes at the mark, after the print."""
-        got = self.record.get(name)
+        if got is None:
+            got = self.record.get(name)
         before = [i for i in self.run.log.incidents if i.scenario == self.scenario.name]
         before = before[: before.index(self.incident)]
         kills = [kill for i in before if self.same_limit(i) for kill in i.kills]
@@ -180,7 +175,7 @@ class Pair:
         elif isinstance(got, int) and 0 < got - want <= held:
             self.notes.append(f'{name}: record {got}, kernel {want}: up to {held} may come back')
         else:
-            self.near(name, want)
+            self.near(name, want, got)
 
     def same_limit(self, incident):
         return not incident.report or incident.report.oom_memcg == self.report.oom_memcg
@@ -460,6 +455,11 @@ class Pair:
                 self.record, self.run.accounts[self.scenario.name], self.scenario.growth
             )
 
+    def parsed(self):
+        """The importer, given the kernel's log alone, tells the same."""
+        if self.run.parsed:
+            parsed.check_kill(self, self.run.parsed)
+
     def groups(self):
         yield from (
             (name, getattr(self, name))
@@ -472,6 +472,7 @@ class Pair:
                 'victims',
                 'growth',
                 'honesty',
+                'parsed',
             )
         )
 
@@ -496,7 +497,8 @@ def check_pair(results, run, number, incident, record, scenario):
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             pair.errors.append(f'{group} cannot be read: {error!r}')
         results.add(f'{run.name}/{scenario.name}{number}/{group}', pair.errors[before:])
-    for text in pair.notes:
+    # A number is compared twice: with the kernel's and with the importer's reading of it.
+    for text in dict.fromkeys(pair.notes):
         results.note(f'{run.name}/{scenario.name}{number}: {text}')
 
 
@@ -518,7 +520,7 @@ def check_scenario(results, run, scenario):
         for text in i.report.unknown
     ]
     results.add(f'{run.name}/{scenario.name}/kernel', errors)
-    found = [run.record_of(incident) for incident in kills]
+    found = [run.found(incident) for incident in kills]
     results.add(
         f'{run.name}/{scenario.name}/found',
         [
@@ -551,6 +553,8 @@ def check_refused(results, run, scenario, refused):
         errors.append(f'{len(records)} records for {len(refused)} reports')
     for record in records:
         errors += no_victim_errors(record, scenario)
+    if run.parsed:
+        errors += parsed.refused_errors(run, run.parsed, scenario, refused, records)
     results.add(f'{run.name}/{scenario.name}/no-victim', sorted(set(errors)))
 
 
@@ -565,10 +569,21 @@ def check_whole(results, run):
         results.note(f'{run.name}: {text}')
 
 
-def check_run(results, directory, schema, bare):
+def check_parsed(results, run, binary):
+    """Reads the run's log with the importer; its records are then compared kill by kill."""
+    told = parsed.Parsed(binary, run)
+    told.set_clocks(run.find_all())
+    run.parsed = told
+    results.add(f'{run.name}/parsed', told.errors)
+    results.add(f'{run.name}/parsed-lines', told.bad)
+
+
+def check_run(results, directory, schema, bare, importer=None):
     run = Run(Path(directory), schema)
     if bare:
         run.records_from_kernel()
+    if importer:
+        check_parsed(results, run, importer)
     results.add(
         f'{run.name}/log',
         ['records of the kernel log were overwritten'] if run.log.overwritten else [],
@@ -578,10 +593,13 @@ def check_run(results, directory, schema, bare):
     for scenario in ran:
         check_scenario(results, run, scenario)
     check_whole(results, run)
+    for text in run.parsed.notes() if run.parsed else ():
+        results.note(f'{run.name}: {text}')
 
 
 def main():
-    default = Path(__file__).resolve().parents[2] / 'docs' / 'record-schema.json'
+    top = Path(__file__).resolve().parents[2]
+    importer = os.environ.get('OOMSNOOP_PARSE_BINARY', top / 'build' / 'oomsnoop')
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument('directory', nargs='*')
     parser.add_argument(
@@ -592,7 +610,17 @@ def main():
         help='a run that came to no end',
     )
     parser.add_argument(
-        '--schema', type=Path, default=default, help='validate each line against this JSON Schema'
+        '--schema',
+        type=Path,
+        default=top / 'docs' / 'record-schema.json',
+        help='validate each line against this JSON Schema',
+    )
+    parser.add_argument(
+        '--importer',
+        type=Path,
+        default=importer,
+        metavar='OOMSNOOP',
+        help='read each log with its `parse`, too, and compare [build/oomsnoop]',
     )
     parser.add_argument(
         '--kernel-only',
@@ -606,7 +634,9 @@ def main():
         name, _, why = text.partition(': ')
         results.add(f'{name}/run', [why])
     for directory in options.directory:
-        check_run(results, directory, options.schema, options.kernel_only)
+        check_run(
+            results, directory, options.schema, options.kernel_only, options.importer
+        )
     return results.finish()
 
 

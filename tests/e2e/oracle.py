@@ -128,6 +128,13 @@ class Incident:
     def pids(self):
         return {kill.pid for kill in self.kills}
 
+    @property
+    def names(self):
+        """Of all processes that it tells of, in one text."""
+        rows = self.report.tasks if self.report else []
+        first = self.report.trigger_comm if self.report else ''
+        return first + ''.join(one.comm for one in (*self.kills, *rows))
+
 
 @dataclass
 class Log:

@@ -23,6 +23,8 @@ class Run:
         self.records = list(self.parse())
         self.incidents_seen = [record for record in self.records if record.get('type') == 'oom']
         self.claimed = set()
+        self.by_incident = {}
+        self.parsed = None  # what the importer makes of the log
 
     def read(self, name):
         path = self.directory / name
@@ -49,6 +51,17 @@ class Run:
                 self.claimed.add(index)
                 return record
         return None
+
+    def find_all(self):
+        """The record of every kill, in the log's order: [(incident, record or None)]."""
+        for incident in self.log.incidents:
+            if incident.kills and id(incident) not in self.by_incident:
+                self.by_incident[id(incident)] = self.record_of(incident)
+        return [(i, self.by_incident[id(i)]) for i in self.log.incidents if i.kills]
+
+    def found(self, incident):
+        self.find_all()
+        return self.by_incident[id(incident)]
 
     def records_without_victim(self, scenario, refused):
         cgroups = {as_text(i.report.stats_cgroup) for i in refused if i.report.stats_cgroup}

@@ -79,6 +79,9 @@ static inline void random_member(const struct field *field, void *base, size_t n
 	case FIELD_BOOL:
 		memcpy(member, &flag, sizeof(flag));
 		return;
+	case FIELD_U8:
+		*(uint8_t *)member = (uint8_t)random_u64();
+		return;
 	case FIELD_TEXT:
 		random_text(member, field->size);
 		return;
@@ -96,6 +99,9 @@ static inline void random_member(const struct field *field, void *base, size_t n
 		return;
 	case FIELD_U64:
 		value = none ? UINT64_MAX : random_up_to(bound);
+		break;
+	case FIELD_U64_KNOWN:
+		value = random_up_to(bound);
 		break;
 	case FIELD_I64:
 	case FIELD_I64_OR_NONE:
@@ -128,11 +134,22 @@ static inline void random_counts(struct incident *incident)
 		const struct field_table *table = &store_field_tables[i];
 		unsigned int count = (unsigned int)random_up_to(table->row_max);
 
+		if (table->rows)
+			continue;
 		/* The largest number now and then: it takes long. */
 		if (count > 20 && random_below(4))
 			count %= 20;
 		memcpy((char *)incident + table->count_offset, &count, sizeof(count));
 	}
+}
+
+/* Nothing of a log without one; a limit that is one of the levels. */
+static inline void random_log(struct incident *incident)
+{
+	if (incident->source != INCIDENT_IMPORTED && !incident->log.joined)
+		memset(&incident->log, 0, sizeof(incident->log));
+	else
+		incident->log.limit_level = (int)random_below(incident->level_count + 1) - 1;
 }
 
 static inline void random_incident(struct incident *incident)
@@ -142,6 +159,7 @@ static inline void random_incident(struct incident *incident)
 	random_counts(incident);
 	for (size_t i = 1; i < store_field_table_count; i++)
 		random_table(&store_field_tables[i], incident);
+	random_log(incident);
 	/* A rate that fits into 64 bits. */
 	incident->growth.from_ns = random_below(1ULL << 50);
 	incident->growth.to_ns = incident->growth.from_ns + (1ULL << 42) + random_below(1ULL << 45);

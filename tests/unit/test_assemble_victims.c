@@ -20,7 +20,7 @@ static struct incident *with_line(struct world *world, const struct kmsg_kill *l
 {
 	feed_begin(world, 1);
 	feed_kill(world, 1, VICTIM);
-	incidents_kmsg(world->incidents, line);
+	incidents_kmsg(world->incidents, line, T0);
 	return take_one(world);
 }
 
@@ -49,20 +49,25 @@ static void each_number_that_differs_is_named(void **state)
 {
 	struct kmsg_kill line = line_of_approximate();
 
-#define DIFFERS(field, name)                                                                       \
+#define DIFFERS(field, words)                                                                      \
 	do {                                                                                       \
 		line = line_of_approximate();                                                      \
 		line.field += 4;                                                                   \
-		assert_line(&line, KMSG_DIFFERS, name);                                            \
+		assert_line(&line, KMSG_DIFFERS, words);                                           \
 	} while (0)
 	(void)state;
-	DIFFERS(uid, "UID");
-	DIFFERS(oom_score_adj, "oom_score_adj");
-	DIFFERS(total_vm_kb, "total-vm");
-	DIFFERS(anon_kb, "anon-rss");
-	DIFFERS(file_kb, "file-rss");
-	DIFFERS(shmem_kb, "shmem-rss");
-	DIFFERS(pgtables_kb, "pgtables");
+	DIFFERS(uid, "UID 1000 here, 1004 in the log");
+	DIFFERS(oom_score_adj, "oom_score_adj 0 here, 4 in the log");
+	DIFFERS(total_vm_kb, "total-vm 1000000 kB here, 1000004 kB in the log");
+	DIFFERS(anon_kb, "anon-rss 800000 kB here, 800004 kB in the log");
+	DIFFERS(file_kb, "file-rss 1200 kB here, 1204 kB in the log");
+	DIFFERS(shmem_kb, "shmem-rss 160 kB here, 164 kB in the log");
+	DIFFERS(pgtables_kb, "pgtables 240 kB here, 244 kB in the log");
+	line = line_of_approximate();
+	line.uid = 7;
+	line.pgtables_kb = 0;
+	assert_line(&line, KMSG_DIFFERS,
+		"UID 1000 here, 7 in the log; pgtables 240 kB here, 0 kB in the log");
 #undef DIFFERS
 }
 
@@ -76,7 +81,7 @@ static enum kmsg_state state_with(uint32_t flags, uint64_t anon_kb)
 	line.anon_kb = anon_kb;
 	task.flags = flags;
 	feed_task(world, &task);
-	incidents_kmsg(world->incidents, &line);
+	incidents_kmsg(world->incidents, &line, T0);
 	ret = take_one(world)->kmsg;
 	world_free(world);
 	return ret;
@@ -109,7 +114,7 @@ static void counters_below_zero_are_printed_as_zero(void **state)
 	task.rss_pages[EV_RSS_SHMEM] = -3;
 	task.rss_exact[EV_RSS_SHMEM] = 1;
 	feed_task(world, &task);
-	incidents_kmsg(world->incidents, &line);
+	incidents_kmsg(world->incidents, &line, T0);
 	assert_int_equal(take_one(world)->kmsg, KMSG_AGREES);
 	world_free(world);
 }
@@ -122,9 +127,9 @@ static void a_line_printed_twice_does_not_undo_agreement(void **state)
 	(void)state;
 	feed_begin(world, 1);
 	feed_kill(world, 1, VICTIM);
-	incidents_kmsg(world->incidents, &line);
+	incidents_kmsg(world->incidents, &line, T0);
 	again.anon_kb = 0;
-	incidents_kmsg(world->incidents, &again);
+	incidents_kmsg(world->incidents, &again, T0);
 	assert_int_equal(take_one(world)->kmsg, KMSG_AGREES);
 	world_free(world);
 }
@@ -140,7 +145,7 @@ static void what_is_not_known_does_not_differ(void **state)
 	task.total_vm_pages = task.pgtables_bytes = EV_UNKNOWN;
 	memset(task.rss_pages, 0, sizeof(task.rss_pages));
 	feed_task(world, &task);
-	incidents_kmsg(world->incidents, &line);
+	incidents_kmsg(world->incidents, &line, T0);
 	assert_int_equal(take_one(world)->kmsg, KMSG_AGREES);
 	world_free(world);
 }

@@ -220,6 +220,63 @@ static void test_no_limit(void **state)
 	}
 }
 
+/* Version 1, with both counters falling between the lines; and 0 for version 2, of 4.x. */
+static void test_swap_counter_below_memory(void **state)
+{
+	static const struct {
+		const char *usage;
+		bool v1;
+	} cases[] = {{"4092", true}, {"4096", true}, {"0", false}};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct log_result *log;
+		char text[512];
+
+		snprintf(text, sizeof(text),
+			"Task in /a killed as a result of limit of /a\n"
+			"memory: usage 4096kB, limit 4096kB, failcnt 1\n"
+			"memory+swap: usage %skB, limit 9007199254740988kB, failcnt 0\n" KILL(
+				334, "hog", ""),
+			cases[i].usage);
+		log = log_of(text);
+		assert_int_equal(log->incidents[0].log.limit_v1, cases[i].v1);
+		free(log);
+	}
+}
+
+/* The limit may swap, and how much swap there is is not told: no points, but their order. */
+static void test_order_without_ceiling(void **state)
+{
+	static const uint32_t order[] = {12, 10, 11};
+	struct log_result *log = log_of(
+		"x invoked oom-killer: gfp_mask=0xcc0, order=0, oom_score_adj=0\n"
+		"memory: usage 32768kB, limit 32768kB, failcnt 1\n"
+		"swap: usage 0kB, limit 9007199254740988kB, failcnt 0\n"
+		"Memory cgroup stats for /a:\n"
+		"[  pid  ]   uid  tgid total_vm      rss pgtables_bytes swapents oom_score_adj name\n"
+		"[     10]     0    10     9000     4000    40960        0             0 big\n"
+		"[     11]     0    11     9000     6000    40960        0          -800 kept\n"
+		"[     12]     0    12     9000     2000    40960        0           800 small\n"
+		"oom-kill:constraint=CONSTRAINT_MEMCG,nodemask=(null),cpuset=/,mems_allowed=0,"
+		"oom_memcg=/a,task_memcg=/a,task=small,pid=12,uid=0\n"
+		"Memory cgroup out of memory: Killed process 12 (small) total-vm:36000kB, "
+		"anon-rss:8000kB, file-rss:0kB, shmem-rss:0kB, UID:0 pgtables:40kB oom_score_adj:800\n");
+
+	(void)state;
+	assert_int_equal(log->count, 1);
+	assert_int_equal(log->judgements[0].totalpages, UNKNOWN_U64);
+	assert_int_equal(log->judgements[0].ranked_count, 3);
+	for (unsigned int i = 0; i < 3; i++) {
+		unsigned int index = log->judgements[0].ranked[i].index;
+
+		assert_int_equal(log->incidents[0].candidates[index].task.tgid, order[i]);
+		assert_int_equal(log->judgements[0].ranked[i].badness.adj_pages, 0);
+	}
+	assert_true(log_misses(log, 0, "victim_badness_pages"));
+	free(log);
+}
+
 /* --- time --- */
 
 static void test_times(void **state)
@@ -270,6 +327,9 @@ static void test_repeated(void **state)
 
 /* --- once and twice --- */
 
+#define ASKED(stamp)                                                                               \
+	"[  " stamp "] x invoked oom-killer: gfp_mask=0xcc0, order=0, oom_score_adj=0\n"
+
 static void test_copies(void **state)
 {
 	struct log_result *log;
@@ -279,6 +339,16 @@ static void test_copies(void **state)
 	log = log_of("[  100.000001] " KILL(1, "a", "") "[  101.000001] " KILL(
 		2, "a", "") "[  100.000001] " KILL(1, "a", "") "[ 9100.000001] " KILL(1, "a", ""));
 	assert_int_equal(log->count, 3);
+	free(log);
+	/* A pid that came back within the second, for a process of the same size. */
+	log = log_of(ASKED("100.000000") "[  100.000001] " KILL(1, "first", "")
+			ASKED("100.300000") "[  100.300001] " KILL(1, "second", ""));
+	assert_int_equal(log->count, 2);
+	free(log);
+	/* Another collector's stamp of the same line. */
+	log = log_of(ASKED("100.000000") "[  100.000001] " KILL(1, "a", "")
+			ASKED("100.300000") "[  100.300001] " KILL(1, "a", ""));
+	assert_int_equal(log->count, 1);
 	free(log);
 	/* Of two machines. */
 	log = log_of("Mar 10 02:00:00 h1 kernel: " KILL(
@@ -327,6 +397,8 @@ int main(void)
 		cmocka_unit_test(test_head_alone),
 		cmocka_unit_test(test_no_decision),
 		cmocka_unit_test(test_no_limit),
+		cmocka_unit_test(test_swap_counter_below_memory),
+		cmocka_unit_test(test_order_without_ceiling),
 		cmocka_unit_test(test_times),
 		cmocka_unit_test(test_repeated),
 		cmocka_unit_test(test_copies),

@@ -430,7 +430,7 @@ static void a_log_line_told_before_the_mark_finds_its_victim(void **state)
 		.comm = "worker"};
 
 	(void)state;
-	incidents_kmsg(world->incidents, &line);
+	incidents_kmsg(world->incidents, &line, T0);
 	feed_begin(world, 1);
 	feed_kill(world, 1, VICTIM);
 	assert_int_equal(take_one(world)->kmsg, KMSG_AGREES);
@@ -443,7 +443,7 @@ static void an_old_log_line_of_another_process_with_that_pid_is_not_taken(void *
 	struct kmsg_kill line = {.pid = VICTIM, .uid = 1000, .comm = "earlier"};
 
 	(void)state;
-	incidents_kmsg(world->incidents, &line);
+	incidents_kmsg(world->incidents, &line, T0);
 	feed_begin(world, 1);
 	feed_kill(world, 1, VICTIM);
 	assert_int_equal(take_one(world)->kmsg, KMSG_NOT_READ);

@@ -359,9 +359,30 @@ static void test_damaged_lines(void **state)
 	}
 }
 
+/* A form that was tried first and given up leaves nothing behind in the one that is found. */
+static void test_leftovers(void **state)
+{
+	struct klog_layout layout = layout_of("[ pid ]   uid  tgid total_vm      rss name");
+	struct klog_line line = parse_with("[255]-x invoked oom-killer: gfp_ma", &layout);
+
+	(void)state;
+	assert_int_equal(line.kind, KLOG_INVOKED);
+	assert_text(line.invoked.comm, "[255]-x");
+	assert_false(line.invoked.has_gfp);
+	assert_false(line.invoked.has_order);
+	assert_false(line.invoked.has_adj);
+	assert_null(line.invoked.nodemask.at);
+	assert_null(line.invoked.gfp_flags.at);
+	assert_false(line.whole);
+	line = parse_with("[ 4294967295 4294967295 ]", &layout);
+	assert_int_equal(line.kind, KLOG_NONE);
+	assert_int_equal(line.row.pid, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_leftovers),
 		cmocka_unit_test(test_kill_lines),
 		cmocka_unit_test(test_no_kill_lines),
 		cmocka_unit_test(test_layouts),

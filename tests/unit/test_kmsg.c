@@ -263,25 +263,38 @@ static void random_bytes_break_nothing(void **state)
 
 /* --- reading --- */
 
-static void kills_come_out_of_the_stream_oldest_first(void **state)
+static void assert_kill(const struct kmsg_record *record, const char *comm)
+{
+	struct kmsg_kill kill;
+
+	assert_true(parse_kmsg_kill(record->text, record->len, &kill));
+	assert_string_equal(kill.comm, comm);
+	assert_null(memchr(record->text, '\n', record->len));
+}
+
+static void the_kernels_records_come_out_oldest_first(void **state)
 {
 	static const struct step these[] = {
 		{"6,1,2,-;oom-kill:constraint=CONSTRAINT_MEMCG,nodemask=(null)\n", 0},
 		{KILL("first") "\n", 0},
 		{"6,1,2,-;eth0: link up\n", 0},
 		{NULL, EINTR},
-		{KILL("second") "\n", 0},
+		{"12,1,2,-;a program's own words\n", 0},
+		{KILL("second") "\n SUBSYSTEM=x\n", 0},
 	};
-	struct kmsg_kill kill;
+	static struct kmsg_record record;
 	uint64_t lost = 0;
 
 	(void)state;
-	play(these, 5);
-	assert_int_equal(kmsg_next(0, &kill, &lost), 1);
-	assert_string_equal(kill.comm, "first");
-	assert_int_equal(kmsg_next(0, &kill, &lost), 1);
-	assert_string_equal(kill.comm, "second");
-	assert_int_equal(kmsg_next(0, &kill, &lost), 0);
+	play(these, 6);
+	assert_int_equal(kmsg_next(0, &record, &lost), 1);
+	assert_int_equal(record.time_us, 2);
+	assert_int_equal(kmsg_next(0, &record, &lost), 1);
+	assert_kill(&record, "first");
+	assert_int_equal(kmsg_next(0, &record, &lost), 1);
+	assert_int_equal(kmsg_next(0, &record, &lost), 1);
+	assert_kill(&record, "second");
+	assert_int_equal(kmsg_next(0, &record, &lost), 0);
 	assert_int_equal(lost, 0);
 }
 
@@ -289,42 +302,42 @@ static void overwritten_records_are_counted_and_passed(void **state)
 {
 	static const struct step these[] = {
 		{NULL, EPIPE}, {NULL, EPIPE}, {NULL, EINVAL}, {KILL("after") "\n", 0}};
-	struct kmsg_kill kill;
+	static struct kmsg_record record;
 	uint64_t lost = 10;
 
 	(void)state;
 	play(these, 4);
-	assert_int_equal(kmsg_next(0, &kill, &lost), 1);
-	assert_string_equal(kill.comm, "after");
+	assert_int_equal(kmsg_next(0, &record, &lost), 1);
+	assert_kill(&record, "after");
 	assert_int_equal(lost, 13);
 }
 
 static void the_end_of_a_file_is_nothing_for_now(void **state)
 {
 	static const struct step these[] = {{NULL, 0}};
-	struct kmsg_kill kill;
+	static struct kmsg_record record;
 	uint64_t lost = 0;
 
 	(void)state;
 	play(these, 1);
-	assert_int_equal(kmsg_next(0, &kill, &lost), 0);
+	assert_int_equal(kmsg_next(0, &record, &lost), 0);
 }
 
 static void errors_are_handed_on(void **state)
 {
 	static const struct step these[] = {{NULL, EIO}};
 	struct step refusals[200];
-	struct kmsg_kill kill;
+	static struct kmsg_record record;
 	uint64_t lost = 0;
 
 	(void)state;
 	play(these, 1);
-	assert_int_equal(kmsg_next(0, &kill, &lost), -EIO);
+	assert_int_equal(kmsg_next(0, &record, &lost), -EIO);
 	/* what is no kmsg at all refuses for ever */
 	for (size_t i = 0; i < 200; i++)
 		refusals[i] = (struct step) {NULL, EINVAL};
 	play(refusals, 200);
-	assert_int_equal(kmsg_next(0, &kill, &lost), -EINVAL);
+	assert_int_equal(kmsg_next(0, &record, &lost), -EINVAL);
 	assert_true(step_count > 0);
 }
 
@@ -360,7 +373,7 @@ int main(void)
 		cmocka_unit_test(a_line_with_a_number_amiss_is_not_taken),
 		cmocka_unit_test(a_record_cut_anywhere_is_not_taken),
 		cmocka_unit_test(random_bytes_break_nothing),
-		cmocka_unit_test(kills_come_out_of_the_stream_oldest_first),
+		cmocka_unit_test(the_kernels_records_come_out_oldest_first),
 		cmocka_unit_test(overwritten_records_are_counted_and_passed),
 		cmocka_unit_test(the_end_of_a_file_is_nothing_for_now),
 		cmocka_unit_test(errors_are_handed_on),

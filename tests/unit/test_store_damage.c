@@ -45,13 +45,16 @@ static void assembled_incident(struct incident *ret)
 /* At least one in each table. */
 static void give_rows(struct incident *ret)
 {
+	ret->source = INCIDENT_IMPORTED;
 	for (size_t i = 1; i < store_field_table_count; i++) {
 		const struct field_table *table = &store_field_tables[i];
 		unsigned int count = 2;
 
-		memcpy((char *)ret + table->count_offset, &count, sizeof(count));
+		if (!table->rows)
+			memcpy((char *)ret + table->count_offset, &count, sizeof(count));
 		random_table(table, ret);
 	}
+	random_log(ret);
 }
 
 static void read_whole(const char *path)

@@ -95,6 +95,8 @@ static size_t size_of_type(enum field_type type)
 	switch (type) {
 	case FIELD_BOOL:
 		return sizeof(bool);
+	case FIELD_U8:
+		return sizeof(uint8_t);
 	case FIELD_U32:
 	case FIELD_U32_OR_NONE:
 	case FIELD_I32:

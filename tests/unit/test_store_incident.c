@@ -82,8 +82,12 @@ static void fill_everything(void)
 	incident.growth.family_count = PICTURE_FAMILIES;
 	incident.growth.point_count = PICTURE_POINTS;
 	incident.growth.armed_count = PICTURE_ARMED;
-	for (size_t i = 1; i < store_field_table_count; i++)
+	incident.source = INCIDENT_IMPORTED;
+	for (size_t i = 1; i < store_field_table_count; i++) {
 		random_table(&store_field_tables[i], &incident);
+		incident.log.zone_count = INCIDENT_ZONES;
+	}
+	random_log(&incident);
 	incident.growth.to_ns = 1ULL << 50;
 }
 

@@ -99,6 +99,93 @@ static void test_a_column_that_an_older_store_lacks_is_not_known(void **state)
 	made_remove(&made);
 }
 
+/* As a build that knew nothing of logs wrote it: its checksum does not cover what it lacks. */
+static void test_a_store_from_before_logs_is_of_traced_incidents(void **state)
+{
+	static const char *const columns[] = {
+		"source", "joined", "stat_at_kill", "chosen_unknown", "chosen_rss_total_pages"};
+	const struct store_value zero = {.type = SQLITE_INTEGER};
+	struct made made;
+	char sql[256], crc[32];
+	uint64_t sum;
+
+	(void)state;
+	put_one(&made);
+	made_text(&made, "SELECT crc FROM incident", crc, sizeof(crc));
+	sum = (uint64_t)strtoll(crc, NULL, 10);
+	assert_sql(&made, "SELECT count(*) FROM log", "0");
+	made_exec(&made, "DROP VIEW incidents; DROP VIEW candidates; DROP VIEW victims;"
+			 " DROP VIEW runs; DROP TABLE log; DROP TABLE zone");
+	for (size_t i = 0; i < sizeof(columns) / sizeof(columns[0]); i++) {
+		snprintf(sql, sizeof(sql), "ALTER TABLE incident DROP COLUMN %s", columns[i]);
+		made_exec(&made, sql);
+		sum -= store_sum_value(store_sum_column("incident", columns[i]), 1, &zero);
+	}
+	snprintf(sql, sizeof(sql), "UPDATE incident SET crc = %lld", (long long)sum);
+	made_exec(&made, sql);
+	assert_loads(&made, 1);
+	assert_true(same_incident(&incident, &captured.incident));
+	assert_int_equal(captured.incident.source, INCIDENT_TRACED);
+	assert_int_equal(captured.incident.chosen.unknown, 0);
+	/* A writer completes it, and what it writes then has all of it. */
+	made_open(&made);
+	made_run(&made);
+	incident.source = INCIDENT_IMPORTED;
+	incident.log.zone_count = 2;
+	incident.log.zones[1].free_pages = 7;
+	made_put(&made, &incident, &moment);
+	made_close(&made);
+	assert_loads(&made, 1);
+	assert_loads(&made, 2);
+	assert_true(same_incident(&incident, &captured.incident));
+	assert_int_equal(captured.incident.log.zones[1].free_pages, 7);
+	made_remove(&made);
+}
+
+static void test_a_log_that_points_nowhere_is_damage(void **state)
+{
+	static const char *const levels[] = {"-2", "99", "9223372036854775807", "NULL"};
+	struct made made;
+
+	(void)state;
+	fix_new(&made);
+	incident = fix_incident;
+	incident.source = INCIDENT_IMPORTED;
+	incident.log.limit_level = 1;
+	incident.log.zone_count = 1;
+	incident.log.zones[0].order_count = ZONE_ORDERS;
+	made_put(&made, &incident, &moment);
+	made_close(&made);
+	assert_loads(&made, 1);
+	assert_int_equal(captured.incident.log.limit_level, 1);
+	for (size_t i = 0; i < sizeof(levels) / sizeof(levels[0]); i++) {
+		struct store *store;
+		char sql[256];
+
+		snprintf(sql, sizeof(sql),
+			"UPDATE log SET limit_level = %s; UPDATE zone SET order_count = 17",
+			levels[i]);
+		made_exec(&made, sql);
+		store = open_store(&made);
+		assert_int_equal(store_load(store, 1, &captured), 0);
+		assert_true(captured.damaged);
+		assert_in_range(
+			captured.incident.log.limit_level + 1, 0, captured.incident.level_count);
+		assert_in_range(captured.incident.log.zones[0].order_count, 0, ZONE_ORDERS);
+		store_close(store);
+	}
+	/* Without its row it is still no traced one. */
+	made_exec(&made, "DELETE FROM log");
+	struct store *store = open_store(&made);
+
+	assert_int_equal(store_load(store, 1, &captured), 0);
+	assert_true(captured.damaged);
+	assert_int_equal(captured.incident.source, INCIDENT_IMPORTED);
+	assert_true(captured.incident.log.shmem_bytes == UNKNOWN_U64);
+	store_close(store);
+	made_remove(&made);
+}
+
 static void test_a_writer_completes_an_older_store(void **state)
 {
 	struct made made;
@@ -306,6 +393,47 @@ static void test_views_choose_the_counters_as_the_record_does(void **state)
 	made_remove(&made);
 }
 
+/* 0 is what the struct holds where a log is silent. */
+static void test_views_do_not_tell_what_a_log_does_not(void **state)
+{
+	struct made made;
+	struct task_facts *task;
+
+	(void)state;
+	fix_new(&made);
+	incident = fix_incident;
+	incident.source = INCIDENT_IMPORTED;
+	incident.trigger_tgid = 0;
+	task = &incident.victims[0].task;
+	task->unknown = TASK_UNKNOWN_SWAP | TASK_UNKNOWN_ADJ | TASK_UNKNOWN_UID |
+			TASK_UNKNOWN_PPID | TASK_PTES_ONLY;
+	task = &incident.candidates[0].task;
+	memset(task->rss_pages, 0, sizeof(task->rss_pages));
+	task->unknown =
+		TASK_UNKNOWN_ANON | TASK_UNKNOWN_FILE | TASK_UNKNOWN_SHMEM | TASK_UNKNOWN_SPLIT;
+	task->rss_total_pages = 1000;
+	task->pgtables_bytes = 8192;
+	task->oom_score_adj = 0;
+	made_put(&made, &incident, &moment);
+	made_close(&made);
+	assert_sql(&made,
+		"SELECT victim_swap_bytes IS NULL AND victim_uid IS NULL AND"
+		" victim_oom_score_adj IS NULL AND trigger_pid IS NULL FROM incidents",
+		"1");
+	assert_sql(&made, "SELECT victim_anon_bytes > 0 FROM incidents", "1");
+	assert_sql(&made,
+		"SELECT swap_bytes IS NULL AND uid IS NULL AND ppid IS NULL AND"
+		" oom_score_adj IS NULL AND pgtables_bytes IS NULL FROM victims WHERE n = 0",
+		"1");
+	assert_sql(&made,
+		"SELECT anon_bytes IS NULL AND file_bytes IS NULL AND swap_bytes = 0"
+		" FROM candidates WHERE n = 0",
+		"1");
+	made_exec(&made, "UPDATE incident SET told_total_pages = 1000000");
+	assert_sql(&made, "SELECT badness_pages FROM candidates WHERE n = 0", "1002");
+	made_remove(&made);
+}
+
 static void test_every_view_can_be_asked(void **state)
 {
 	struct made made;
@@ -340,6 +468,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_all_field_tables_are_made),
 		cmocka_unit_test(test_a_column_that_an_older_store_lacks_is_not_known),
+		cmocka_unit_test(test_a_store_from_before_logs_is_of_traced_incidents),
+		cmocka_unit_test(test_a_log_that_points_nowhere_is_damage),
 		cmocka_unit_test(test_a_writer_completes_an_older_store),
 		cmocka_unit_test(test_what_a_newer_store_has_besides_is_passed_over),
 		cmocka_unit_test(test_a_store_that_is_too_new_is_refused),
@@ -347,6 +477,7 @@ int main(void)
 		cmocka_unit_test(test_a_file_that_is_not_there),
 		cmocka_unit_test(test_views_tell_what_the_record_tells),
 		cmocka_unit_test(test_views_choose_the_counters_as_the_record_does),
+		cmocka_unit_test(test_views_do_not_tell_what_a_log_does_not),
 		cmocka_unit_test(test_every_view_can_be_asked),
 	};
 

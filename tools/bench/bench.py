@@ -7,6 +7,7 @@ import capture
 import guest
 import lib
 import native
+import parse
 import recorder
 import storms
 
@@ -27,6 +28,7 @@ SECTIONS = {
     "store-rest": capture.store_at_rest,
     "store-read": capture.store_read,
     "store-page": capture.store_page,
+    "parse": parse.logs,
     "guest-faults": guest.faults,
 }
 

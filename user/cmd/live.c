@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "cmd/kmsg_live.h"
 #include "cmd/output.h"
 #include "cmd/watch.h"
 #include "facts/kernel.h"
@@ -165,8 +166,10 @@ static int open_incidents(struct watch *watch)
 		.weight = weigh,
 	};
 
+	if (options.kmsg)
+		watch->joiner = joiner_new(watch_report, watch);
 	watch->incidents = incidents_new(&options, watch->names.processes, watch->names.cgroups);
-	if (!watch->incidents) {
+	if (!watch->incidents || (options.kmsg && !watch->joiner)) {
 		fprintf(stderr, "oomsnoop: no memory for the tables: %s\n", strerror(errno));
 		return 1;
 	}
@@ -361,10 +364,21 @@ static int hold_standard_files(void)
 	return 0;
 }
 
+/* No BPF here; what the kernel prints may be readable all the same. Without that, or where a store
+ * is to be filled, `status` stands. */
+static int follow_log(
+	const struct live_options *options, const struct host_facts *host, bool store, int status)
+{
+	int fd = store ? -1 : kmsg_open("/dev/kmsg");
+
+	return fd < 0 ? status : kmsg_live_run(options, host, fd);
+}
+
 int live_run(struct live_options *options, const struct keeper_options *store)
 {
 	static struct watch watch;
 	int status, error;
+	bool refused;
 
 	options->no_recorder = hook_listed(options->without, hook_table[HOOK_RECORDER].name);
 	signal(SIGPIPE, SIG_IGN);
@@ -375,13 +389,14 @@ int live_run(struct live_options *options, const struct keeper_options *store)
 		.timer_fd = -1,
 		.epoll_fd = -1};
 	status = check_output(options);
-	if (!status)
-		status = live_rights();
 	if (status)
 		return status;
+	status = live_rights();
 	error = hold_standard_files();
 	if (!error)
 		error = read_host("", &watch.host);
+	if (!error && status)
+		return follow_log(options, &watch.host, store, status);
 	if (!error)
 		error = names_open(&watch.names);
 	if (error) {
@@ -395,9 +410,11 @@ int live_run(struct live_options *options, const struct keeper_options *store)
 	watch_close(&watch);
 	recorder_close(&watch.recorder);
 	incidents_free(watch.incidents);
+	joiner_free(watch.joiner);
+	refused = status == EX_NOPERM && !watch.tracer;
 	tracer_close(watch.tracer);
 	names_close(&watch.names);
-	return status;
+	return refused ? follow_log(options, &watch.host, store, status) : status;
 }
 
 int cmd_live(int argc, char **argv)

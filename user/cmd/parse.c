@@ -17,6 +17,8 @@
 
 #include "base/buf.h"
 #include "cmd/output.h"
+#include "cmd/parse_journal.h"
+#include "cmd/parse_page.h"
 #include "judge/judgement.h"
 #include "model/imported.h"
 #include "model/klog_report.h"
@@ -33,6 +35,8 @@ struct parse_options {
 	int width; /* 0: of the terminal */
 	char **files;
 	int file_count;
+	struct journal_options journal;
+	struct page_options page;
 };
 
 /* --- options --- */
@@ -49,6 +53,9 @@ static const struct argp_option option_table[] = {
 	{"quiet", 'q', NULL, 0, "No remarks on stderr, only errors", 0},
 	{NULL, 0, NULL, 0, NULL, 0},
 };
+
+static const struct argp_child children[] = {
+	{&journal_argp, 0, NULL, 5}, {&page_argp, 0, NULL, 4}, {NULL, 0, NULL, 0}};
 
 static enum color_mode parse_color(struct argp_state *state, const char *text)
 {
@@ -78,6 +85,10 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
 	struct parse_options *options = state->input;
 
 	switch (key) {
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = &options->journal;
+		state->child_inputs[1] = &options->page;
+		return 0;
 	case 'j':
 		options->json = true;
 		return 0;
@@ -97,6 +108,10 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
 		options->files = state->argv + state->next;
 		options->file_count = state->argc - state->next;
 		return 0;
+	case ARGP_KEY_END:
+		if (options->journal.wanted && options->file_count)
+			argp_error(state, "a file or --journal, not both");
+		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}
@@ -105,15 +120,18 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
 static const struct argp argp = {
 	.options = option_table,
 	.parser = parse_option,
-	.args_doc = "[FILE…|-]",
+	.children = children,
+	.args_doc = "[FILE…|-]\n--journal",
 	.doc = "Tells the OOM kills that kernel logs hold: whose limit was hit, who asked, who died and "
 	       "why that one. Takes what dmesg, journalctl (text, JSON, export), syslog, /dev/kmsg and "
 	       "container runtimes write, pasted or mailed, plain or packed with gzip, xz or zstd; told "
 	       "by its content. Without a file it reads stdin.\v"
 	       "Records go to stdout, everything else to stderr. What a log does not tell is left out, "
 	       "and named.\n"
-	       "Exit status: 0 done, whether there were kills or not; 1 failed; 64 usage; 65 a file "
-	       "cannot be read (the others are told); 74 output error.",
+	       "Exit status: 0 done, whether there were kills or not; 1 failed, or there is nothing to "
+	       "make a page of; 64 usage; 65 a file cannot be read (the others are told), or there is "
+	       "no journal; 69 no libsystemd, for --journal; 74 output error; 77 the journal may not be "
+	       "read, or the page not be written.",
 };
 
 /* --- one run --- */
@@ -122,10 +140,13 @@ struct parse_run {
 	const struct parse_options *options;
 	struct importer *importer;
 	struct klog_reports *reports;
+	struct parse_page *page;
+	bool begun; /* a record was written */
 	struct sink_context context;
 	struct host_facts host;
 	uint64_t told, killed, cut;
 	bool unreadable;
+	int journal_status;
 	int output_error;
 	struct incident incident;
 	struct judgement judgement;
@@ -144,6 +165,26 @@ static int64_t from_local(int64_t civil_ns)
 	return utc == (time_t)-1 ? civil_ns : (int64_t)utc * NS_PER_S + civil_ns % NS_PER_S;
 }
 
+/* Of text, records are parted by an empty line, which each begins with. */
+static int put_record(const char *data, size_t len, void *arg)
+{
+	struct parse_run *run = arg;
+	size_t skip = !run->options->json && !run->begun;
+
+	run->begun = true;
+	run->output_error = output_write(data + skip, len - skip);
+	return run->output_error;
+}
+
+static void keep_or_put(struct parse_run *run, const struct buf *buf)
+{
+	if (!run->options->page.selection.last)
+		put_record(buf->data, buf->len, run);
+	else if (page_hold(run->page, buf->data, buf->len))
+		fprintf(stderr, "oomsnoop: parse: no memory for incident %u, which is lost\n",
+			run->incident.number);
+}
+
 static void tell(void *arg, const struct klog_report *report)
 {
 	static const struct coverage nothing_traced;
@@ -151,14 +192,17 @@ static void tell(void *arg, const struct klog_report *report)
 	struct buf buf;
 	int error;
 
-	if (run->output_error ||
+	if (run->output_error || !journal_covers(&run->options->journal, report) ||
 		!importer_incident(run->importer, report, &run->incident, &run->host))
 		return;
 	run->incident.number = (uint32_t)++run->told;
 	run->killed += run->incident.victim_count + run->incident.victims_dropped;
 	judge_incident(&run->incident, &run->host, &nothing_traced, &run->judgement);
+	if (!page_takes(run->page, &run->incident, &run->judgement, &run->host) ||
+		page_wanted(&run->options->page))
+		return;
 	buf_init(&buf, run->record, sizeof(run->record));
-	if (run->told > 1 && !run->options->json)
+	if (!run->options->json)
 		buf_putc(&buf, '\n');
 	error = run->options->json
 			? json_incident(&buf, &run->context, &run->incident, &run->judgement)
@@ -169,7 +213,7 @@ static void tell(void *arg, const struct klog_report *report)
 			run->incident.number);
 		return;
 	}
-	run->output_error = output_write(buf.data, buf.len);
+	keep_or_put(run, &buf);
 }
 
 static void take_record(void *arg, const struct klog_record *record)
@@ -234,6 +278,20 @@ static void parse_file(struct parse_run *run, const char *name)
 		close(fd);
 }
 
+static void parse_journal(struct parse_run *run)
+{
+	struct klog_stream *stream = klog_stream_new(NULL, take_record, run);
+
+	if (stream) {
+		run->journal_status = journal_read(
+			&run->options->journal, run->reports, stream, &run->output_error);
+	} else {
+		fprintf(stderr, "oomsnoop: parse: %s\n", strerror(ENOMEM));
+		run->journal_status = 1;
+	}
+	klog_stream_free(stream);
+}
+
 static void tell_end(const struct parse_run *run)
 {
 	unsigned long long copies = importer_copies(run->importer);
@@ -246,15 +304,22 @@ static void tell_end(const struct parse_run *run)
 		fprintf(stderr,
 			"oomsnoop: parse: %llu copies of a kill told before were passed over\n",
 			copies);
+	if (page_taken(run->page) != run->told)
+		fprintf(stderr, "oomsnoop: parse: %llu of %llu incidents are as asked for\n",
+			(unsigned long long)page_taken(run->page), (unsigned long long)run->told);
 	if (run->told)
 		fprintf(stderr, "oomsnoop: parse: %llu incidents, %llu processes killed\n",
 			(unsigned long long)run->told, (unsigned long long)run->killed);
-	else if (!run->unreadable)
+	else if (!run->unreadable && !run->journal_status)
 		fprintf(stderr, "oomsnoop: parse: no OOM kill of the kernel's in what was read\n");
 }
 
-static int finish(const struct parse_run *run)
+static int finish(struct parse_run *run)
 {
+	int status;
+
+	if (!run->output_error)
+		page_release(run->page, put_record, run);
 	if (run->output_error && run->output_error != -EPIPE) {
 		fprintf(stderr, "oomsnoop: parse: cannot write to stdout: %s\n",
 			strerror(-run->output_error));
@@ -263,7 +328,10 @@ static int finish(const struct parse_run *run)
 	/* Who reads no further has what it wanted. */
 	if (!run->options->quiet && !run->output_error)
 		tell_end(run);
-	return run->unreadable ? EX_DATAERR : 0;
+	status = page_wanted(&run->options->page) ? page_end(run->page) : 0;
+	if (status)
+		return status;
+	return run->unreadable ? EX_DATAERR : run->journal_status;
 }
 
 static int run_all(struct parse_run *run)
@@ -272,7 +340,9 @@ static int run_all(struct parse_run *run)
 	char *const *files = run->options->file_count ? run->options->files : only_stdin;
 	int count = run->options->file_count ? run->options->file_count : 1;
 
-	for (int i = 0; i < count && !run->output_error; i++)
+	if (run->options->journal.wanted)
+		parse_journal(run);
+	for (int i = 0; i < count && !run->output_error && !run->options->journal.wanted; i++)
 		parse_file(run, files[i]);
 	return finish(run);
 }
@@ -288,7 +358,8 @@ int cmd_parse(int argc, char **argv)
 		return EX_USAGE;
 	signal(SIGPIPE, SIG_IGN);
 	tzset();
-	error = output_check();
+	signal(SIGXFSZ, SIG_IGN); /* an error of write() like others */
+	error = page_wanted(&options.page) ? 0 : output_check();
 	if (error) {
 		fprintf(stderr, "oomsnoop: parse: stdout cannot be written to: %s\n",
 			strerror(-error));
@@ -302,13 +373,15 @@ int cmd_parse(int argc, char **argv)
 			.width = options.width ? options.width : output_width()};
 		run->importer = importer_new(from_local);
 		run->reports = klog_reports_new(tell, run);
+		run->page = page_new(&options.page);
 	}
-	if (run && run->importer && run->reports)
+	if (run && run->importer && run->reports && run->page)
 		status = run_all(run);
 	else
 		fprintf(stderr, "oomsnoop: parse: %s\n", strerror(ENOMEM));
 	if (run) {
 		klog_reports_free(run->reports);
+		page_free(run->page);
 		importer_free(run->importer);
 	}
 	free(run);

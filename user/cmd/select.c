@@ -147,6 +147,8 @@ enum {
 	OPTION_LAST,
 };
 
+#define OPTIONS_OF_TIME 3 /* their heading, --since, --until */
+
 static const struct argp_option option_table[] = {
 	{NULL, 0, NULL, 0, "Which incidents:", 1},
 	{"since", OPTION_SINCE, "TIME", 0,
@@ -178,8 +180,9 @@ static const struct argp_option option_table[] = {
 static const char *const verdict_ids[] = {"own-limit", "ancestor-limit", "host-exhausted",
 	"host-larger-than-limit", "node-bound", "zone-exhausted", "operator-request",
 	"limit-lowered", "victim-is-largest", "victim-not-largest", "swap-heavy", "tmpfs-held",
-	"kernel-memory-held", "no-process-holds-it", "no-victim", "fork-family", "group-kill",
-	"steady-leak", "spike", "copy-on-write", "grew-most", "no-process-grew", "repeated"};
+	"kernel-memory-held", "no-process-holds-it", "hugetlb-held", "page-cache-dirty",
+	"no-victim", "fork-family", "group-kill", "steady-leak", "spike", "copy-on-write",
+	"grew-most", "no-process-grew", "repeated"};
 
 static uint64_t parse_number(
 	struct argp_state *state, const char *what, const char *text, uint64_t max)
@@ -329,3 +332,5 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
 }
 
 const struct argp selection_argp = {.options = option_table, .parser = parse_option};
+const struct argp selection_inside_argp = {
+	.options = option_table + OPTIONS_OF_TIME, .parser = parse_option};

@@ -45,5 +45,7 @@ bool selection_passes(const struct selection *selection, int64_t id,
 
 /* To be a child of a command's argp; the input of it is a struct selection, initialized. */
 extern const struct argp selection_argp;
+/* The same without --since and --until. */
+extern const struct argp selection_inside_argp;
 
 #endif /* OOMSNOOP_CMD_SELECT_H */

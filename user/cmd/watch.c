@@ -215,7 +215,8 @@ static void gather(struct watch *watch, struct incident *incident)
 	gather_census(watch, incident, level);
 	recorder_incident(&watch->recorder, incident, watch->names.cgroups,
 		level >= 0 ? incident->levels[level].id : 0, boot_now_ns());
-	if (level >= 0 && watch->names.mounted) {
+	/* What the kernel printed before it killed is better. */
+	if (level >= 0 && watch->names.mounted && !incident->stat_at_kill) {
 		const char *path = incident->level_paths[level];
 
 		if (!read_cgroup_stat(&watch->names.mount, path, &incident->stat))
@@ -223,12 +224,27 @@ static void gather(struct watch *watch, struct incident *incident)
 	}
 }
 
+/* The line and its report are in the log in the order in which the kernel printed them. */
 static void take_kmsg(struct watch *watch)
 {
+	static struct kmsg_record record;
 	struct kmsg_kill line;
 
-	while (watch->kmsg_fd >= 0 && kmsg_next(watch->kmsg_fd, &line, &watch->kmsg_lost) > 0)
-		incidents_kmsg(watch->incidents, &line);
+	if (watch->kmsg_fd < 0)
+		return;
+	while (kmsg_next(watch->kmsg_fd, &record, &watch->kmsg_lost) > 0) {
+		joiner_record(watch->joiner, record.text, record.len);
+		if (parse_kmsg_kill(record.text, record.len, &line))
+			incidents_kmsg(watch->incidents, &line, boot_now_ns());
+	}
+	joiner_flush(watch->joiner);
+}
+
+void watch_report(void *arg, const struct joined_report *report)
+{
+	struct watch *watch = arg;
+
+	incidents_report(watch->incidents, report, boot_now_ns());
 }
 
 /* What earlier incidents of the same cgroup left behind, and what this one leaves. */

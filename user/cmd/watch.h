@@ -14,6 +14,7 @@
 #include "judge/judgement.h"
 #include "model/capture.h"
 #include "model/incidents.h"
+#include "model/joined.h"
 #include "sink/sink.h"
 #include "source/hooks.h"
 #include "source/loader.h"
@@ -32,6 +33,7 @@ struct watch {
 	struct recorder recorder;
 	struct stream stream;
 	int kmsg_fd; /* -1: not readable */
+	struct joiner *joiner; /* reports out of it; NULL where it is not readable */
 	bool kmsg_armed; /* woken by it */
 	int signal_fd, timer_fd, epoll_fd;
 	uint64_t ends_ns; /* CLOCK_BOOTTIME; UINT64_MAX: no end */
@@ -52,6 +54,9 @@ void watch_describe(struct watch *watch);
 /* Opens signals, timer and epoll. 0 or -errno. */
 int watch_open(struct watch *watch);
 void watch_close(struct watch *watch);
+
+/* A joined_fn: `arg` is a struct watch. */
+void watch_report(void *arg, const struct joined_report *report);
 
 /* Takes what is in the ring, without waiting. */
 void watch_drain(struct watch *watch);

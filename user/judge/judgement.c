@@ -209,22 +209,44 @@ static bool is_victim(const struct incident *incident, const struct task_facts *
 	       incident->victims[0].task.start_ns == task->start_ns;
 }
 
+/* For the order alone: a log may tell the limit and not how much swap goes with it. Most of the
+ * ceiling is the limit, then, and oom_score_adj is a share of that. */
+static uint64_t ceiling_for_order(const struct incident *incident, const struct host_facts *host,
+	const struct judgement *judgement)
+{
+	uint64_t limit;
+
+	if (judgement->totalpages != UNKNOWN_U64 || incident->source != INCIDENT_IMPORTED ||
+		judgement->limit_level < 0)
+		return judgement->totalpages;
+	limit = incident->levels[judgement->limit_level].max_pages;
+	return limit < LIMIT_NONE_PAGES(host->page_size) ? limit : UNKNOWN_U64;
+}
+
 /* Those that may be chosen first, by points; of equals the victim leads, since the last one scanned
  * wins a tie. */
-static bool ranks_before(
-	const struct incident *incident, const struct ranked *a, const struct ranked *b)
+static bool ranks_before(const struct incident *incident, uint64_t ceiling, const struct ranked *a,
+	const struct ranked *b)
 {
+	const struct task_facts *task_a = &incident->candidates[a->index].task;
+	const struct task_facts *task_b = &incident->candidates[b->index].task;
+	int64_t per_adj = ceiling == UNKNOWN_U64 ? 0 : (int64_t)(ceiling / 1000);
+	int64_t points_a = a->badness.points - a->badness.adj_pages,
+		points_b = b->badness.points - b->badness.adj_pages;
+
 	if (!a->immune != !b->immune)
 		return !a->immune;
-	if (a->badness.points != b->badness.points)
-		return a->badness.points > b->badness.points;
-	return is_victim(incident, &incident->candidates[a->index].task) &&
-	       !is_victim(incident, &incident->candidates[b->index].task);
+	points_a += task_a->oom_score_adj * per_adj;
+	points_b += task_b->oom_score_adj * per_adj;
+	if (points_a != points_b)
+		return points_a > points_b;
+	return is_victim(incident, task_a) && !is_victim(incident, task_b);
 }
 
 static void judge_ranking(
 	const struct incident *incident, const struct host_facts *host, struct judgement *ret)
 {
+	uint64_t ceiling = ceiling_for_order(incident, host, ret);
 	enum rss_sum sum = ret->rss_sum;
 
 	for (unsigned int i = 0; i < incident->candidate_count; i++) {
@@ -236,7 +258,7 @@ static void judge_ranking(
 		};
 		unsigned int at = ret->ranked_count++;
 
-		while (at > 0 && ranks_before(incident, &entry, &ret->ranked[at - 1])) {
+		while (at > 0 && ranks_before(incident, ceiling, &entry, &ret->ranked[at - 1])) {
 			ret->ranked[at] = ret->ranked[at - 1];
 			at--;
 		}
@@ -391,13 +413,22 @@ static void missing_victim(
 static void missing_trigger(
 	const struct incident *incident, const struct coverage *coverage, struct judgement *ret)
 {
-	static const char *const oc_fields[] = {"manual", "order", "gfp_mask", "gfp_flags",
-		"nodemask", "badness.kernel_points", NULL};
+	static const char *const order[] = {"manual", "order", NULL};
+	static const char *const mask[] = {"gfp_mask", "gfp_flags", NULL};
 	static const char *const trigger_fields[] = {
 		"trigger_pid", "trigger_tid", "trigger_comm", "trigger_cgroup", NULL};
 
-	if (!incident->has_oc)
-		missing_all(ret, oc_fields, why_no_oc(incident, coverage));
+	if (!incident->has_oc) {
+		const char *why = why_no_oc(incident, coverage);
+
+		if (!incident->log.has_order)
+			missing_all(ret, order, why);
+		if (!incident->log.has_gfp)
+			missing_all(ret, mask, why);
+		if (!incident->log.joined)
+			judge_missing_add(ret, "nodemask", why);
+		judge_missing_add(ret, "badness.kernel_points", why);
+	}
 	if (!incident->has_trigger) {
 		missing_all(ret, trigger_fields, "the record of who asked was lost");
 		return;
@@ -480,8 +511,8 @@ void judge_incident(const struct incident *incident, const struct host_facts *ho
 {
 	memset(ret, 0, sizeof(*ret));
 	judge_limit(incident, host, ret);
-	ret->manual_known = incident->has_oc;
-	ret->manual = incident->has_oc && incident->order == -1;
+	ret->manual_known = incident_order_known(incident);
+	ret->manual = ret->manual_known && incident->order == -1;
 	if (incident->source == INCIDENT_IMPORTED) {
 		ret->manual_known = incident->log.has_order;
 		ret->manual = incident->log.sysrq;

@@ -206,6 +206,17 @@ static void judge_limit_of_log(
 	ret->totalpages_computed = ret->totalpages != UNKNOWN_U64;
 }
 
+/* The kernel's structures were out of reach, but its report of this very kill names the limit. */
+static void judge_limit_joined(
+	const struct incident *incident, const struct host_facts *host, struct judgement *ret)
+{
+	ret->scope = scope_of_constraint(incident->constraint);
+	if (ret->scope == SCOPE_MEMCG)
+		ret->limit_level = incident->log.limit_level;
+	if (ret->scope == SCOPE_MEMCG || ret->scope == SCOPE_GLOBAL)
+		ceiling_compute(incident, host, ret);
+}
+
 void judge_limit(
 	const struct incident *incident, const struct host_facts *host, struct judgement *ret)
 {
@@ -221,8 +232,12 @@ void judge_limit(
 			ret->limit_level = level_of_oc(incident);
 		return;
 	}
-	ret->scope_inferred = true;
 	ret->totalpages = UNKNOWN_U64;
+	if (incident->log.joined && incident->log.has_scope) {
+		judge_limit_joined(incident, host, ret);
+		return;
+	}
+	ret->scope_inferred = true;
 	if (!incident->level_count) {
 		ret->scope = SCOPE_UNKNOWN;
 		return;

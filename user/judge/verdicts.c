@@ -103,6 +103,11 @@ static const char *when_text(const struct scene *scene)
 	return is_imported(scene) ? "at the kill" : "just after the kill";
 }
 
+static const char *stat_when_text(const struct scene *scene)
+{
+	return scene->incident->stat_at_kill ? "at the kill" : when_text(scene);
+}
+
 static bool is_limited(const struct scene *scene, const struct incident_level *level)
 {
 	return level->max_pages < LIMIT_NONE_PAGES(scene->host->page_size);
@@ -234,7 +239,7 @@ static void judge_host_exhausted(struct scene *scene)
 		memory->total_bytes == UNKNOWN_U64)
 		return;
 	/* An order above 0 can fail with memory free: that is another verdict. */
-	if (scene->incident->has_oc && scene->incident->order > 0)
+	if (incident_order_known(scene->incident) && scene->incident->order > 0)
 		return;
 	if (scene->ret->scope_inferred)
 		confidence = kthread ? CONFIDENCE_POSSIBLE : CONFIDENCE_LIKELY;
@@ -313,7 +318,7 @@ static void judge_zone_exhausted(struct scene *scene)
 	const struct incident *incident = scene->incident;
 	struct verdict *verdict;
 
-	if (is_imported(scene) || !incident->has_oc || incident->order <= 0 ||
+	if (is_imported(scene) || !incident_order_known(incident) || incident->order <= 0 ||
 		incident->order > 63 || scene->ret->scope == SCOPE_MEMCG)
 		return;
 	verdict = verdict_new(scene, "zone-exhausted", CONFIDENCE_LIKELY);
@@ -583,7 +588,7 @@ static void judge_held_elsewhere(struct scene *scene)
 			"%s of the %s in use are tmpfs files or shared memory: a file in a tmpfs stays when processes are killed.",
 			size_text(stat->shmem_bytes), size_text(whole));
 		verdict_evidence(verdict, "shmem %s %s, %s in use at the kill",
-			size_text(stat->shmem_bytes), when_text(scene), size_text(whole));
+			size_text(stat->shmem_bytes), stat_when_text(scene), size_text(whole));
 	}
 	if (stat->kernel_bytes != UNKNOWN_U64 && MOST(stat->kernel_bytes, whole)) {
 		verdict = verdict_new(scene, "kernel-memory-held", CONFIDENCE_LIKELY);
@@ -591,7 +596,7 @@ static void judge_held_elsewhere(struct scene *scene)
 			"%s of the %s in use are kernel memory, which no process's RSS shows.",
 			size_text(stat->kernel_bytes), size_text(whole));
 		verdict_evidence(verdict, "kernel %s %s, %s in use at the kill",
-			size_text(stat->kernel_bytes), when_text(scene), size_text(whole));
+			size_text(stat->kernel_bytes), stat_when_text(scene), size_text(whole));
 	}
 	if (scene->ret->unexplained_bytes != UNKNOWN_U64 &&
 		MOST(scene->ret->unexplained_bytes, whole)) {
@@ -599,7 +604,7 @@ static void judge_held_elsewhere(struct scene *scene)
 		verdict_claim(verdict, "%s of the %s in use are of no kind that memory.stat names.",
 			size_text(scene->ret->unexplained_bytes), size_text(whole));
 		verdict_evidence(verdict, "unexplained %s %s, %s in use at the kill",
-			size_text(scene->ret->unexplained_bytes), when_text(scene),
+			size_text(scene->ret->unexplained_bytes), stat_when_text(scene),
 			size_text(whole));
 	}
 }

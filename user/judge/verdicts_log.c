@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "judge/verdict_parts.h"
+#include "judge/zones.h"
 #include "source/klog_line.h"
 
 #define GFP_ZONE_DMA 0x1u
@@ -135,6 +136,24 @@ static bool has_piece(const struct incident_zone *zone, const struct request *re
 		if (zone->pieces[i] && zone->types[i] & usable)
 			return true;
 	return false;
+}
+
+bool judge_zone_room(const struct incident *incident, unsigned int index, struct zone_room *ret)
+{
+	const struct incident_log *log = &incident->log;
+	const struct incident_zone *zone = &log->zones[index];
+	struct request request;
+
+	if (!log->has_gfp || index >= log->zone_count || zone->free_pages == UNKNOWN_U64 ||
+		zone->min_pages == UNKNOWN_U64)
+		return false;
+	request = request_of(incident);
+	ret->usable = may_use(zone, &request);
+	ret->kept_pages = kept_back(zone, &request);
+	ret->aside_pages = set_aside(zone, &request);
+	ret->room = has_room(zone, &request);
+	ret->piece = has_piece(zone, &request);
+	return true;
 }
 
 struct zones {

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "model/joined.h"
+
 /*
  * Until 6.1 a thread keeps what its last 64 faults brought to itself (TASK_RSS_EVENTS_THRESH,
  * mm/memory.c) and hands it in when it exits: the victim, sent its signal before its line is
@@ -594,48 +596,64 @@ static bool kb_differs(
 	return log_pages != pages;
 }
 
-static const char *kmsg_difference(
-	const struct task_facts *task, const struct kmsg_kill *line, uint32_t page_size)
+static void number_differs(struct incident *incident, const char *what, uint64_t here,
+	uint64_t there, const char *unit)
+{
+	if (here != there)
+		incident_differs(incident, "%s %llu%s here, %llu%s in the log", what,
+			(unsigned long long)here, unit, (unsigned long long)there, unit);
+}
+
+static void rss_compare(struct incident *incident, const struct task_facts *task,
+	const struct kmsg_kill *line, uint32_t page_size)
+{
+	const struct {
+		const char *what;
+		int which;
+		uint64_t log_kb;
+	} fields[] = {{"anon-rss", EV_RSS_ANON, line->anon_kb},
+		{"file-rss", EV_RSS_FILE, line->file_kb},
+		{"shmem-rss", EV_RSS_SHMEM, line->shmem_kb}};
+
+	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
+		int64_t pages = task->rss_pages[fields[i].which];
+
+		if (kb_differs(task, fields[i].log_kb, fields[i].which, page_size))
+			incident_differs(incident, "%s %lld kB here, %llu kB in the log",
+				fields[i].what, (long long)pages * (page_size / 1024),
+				(unsigned long long)fields[i].log_kb);
+	}
+}
+
+static void kmsg_compare(struct incident *incident, const struct task_facts *task,
+	const struct kmsg_kill *line, uint32_t page_size)
 {
 	if (task->flags & EV_TASK_PARTIAL)
-		return NULL; /* nothing but the pid is known */
-	if (line->uid != task->uid)
-		return "UID";
+		return; /* nothing but the pid is known */
+	number_differs(incident, "UID", task->uid, line->uid, "");
 	if (line->oom_score_adj != task->oom_score_adj)
-		return "oom_score_adj";
+		incident_differs(incident, "oom_score_adj %d here, %d in the log",
+			task->oom_score_adj, line->oom_score_adj);
 	if (task->flags & EV_TASK_NO_MM)
-		return NULL;
-	if (line->total_vm_kb != task->total_vm_pages * (page_size / 1024))
-		return "total-vm";
-	if (kb_differs(task, line->anon_kb, EV_RSS_ANON, page_size))
-		return "anon-rss";
-	if (kb_differs(task, line->file_kb, EV_RSS_FILE, page_size))
-		return "file-rss";
-	if (kb_differs(task, line->shmem_kb, EV_RSS_SHMEM, page_size))
-		return "shmem-rss";
-	if (line->pgtables_kb != task->pgtables_bytes / 1024)
-		return "pgtables";
-	return NULL;
+		return;
+	number_differs(incident, "total-vm", task->total_vm_pages * (page_size / 1024),
+		line->total_vm_kb, " kB");
+	rss_compare(incident, task, line, page_size);
+	number_differs(incident, "pgtables", task->pgtables_bytes / 1024, line->pgtables_kb, " kB");
 }
 
 bool incident_kmsg(struct incident *incident, const struct kmsg_kill *line, uint32_t page_size)
 {
 	for (unsigned int i = 0; i < incident->victim_count; i++) {
-		const struct task_facts *task = &incident->victims[i].task;
-		const char *difference;
-
-		if (task->tgid != line->pid)
+		if (incident->victims[i].task.tgid != line->pid)
 			continue;
 		/* The record is about the first one; the log may name it twice in a group kill. */
-		if (i || incident->kmsg == KMSG_AGREES)
+		if (i || incident->kmsg_line.pid)
 			return true;
-		difference = kmsg_difference(task, line, page_size);
-		incident->kmsg = difference ? KMSG_DIFFERS : KMSG_AGREES;
+		if (incident->kmsg == KMSG_NOT_READ)
+			incident->kmsg = KMSG_AGREES;
 		incident->kmsg_line = *line;
-		incident->kmsg_difference[0] = '\0';
-		if (difference)
-			snprintf(incident->kmsg_difference, sizeof(incident->kmsg_difference), "%s",
-				difference);
+		kmsg_compare(incident, &incident->victims[i].task, line, page_size);
 		return true;
 	}
 	return false;

@@ -96,6 +96,11 @@ static struct known_host *host_of(struct importer *importer, const char *name)
 	return found;
 }
 
+void importer_page_size(struct importer *importer, uint32_t page_size)
+{
+	host_of(importer, "")->page_size = page_size;
+}
+
 /* kB over pages, where that is a page size, as near as two readings of one number are. */
 static uint32_t page_size_of(uint64_t kb, uint64_t pages)
 {
@@ -143,6 +148,11 @@ static bool is_copy(const struct remembered *old, const struct remembered *new)
 		       old->when.mono_ns / 1000 == new->when.mono_ns / 1000;
 	if (old->pid != new->pid || old->total_vm_kb != new->total_vm_kb ||
 		old->anon_kb != new->anon_kb || old->file_kb != new->file_kb)
+		return false;
+	/* A pid that came back: another process of the same size. Names alone prove nothing, since
+	 * collectors write odd bytes each in its own way. */
+	if (old->comm_hash != new->comm_hash && old->when.has_mono &&new->when.has_mono &&
+		old->when.mono_ns / 1000 != new->when.mono_ns / 1000)
 		return false;
 	return gap >= -SAME_NS && gap <= SAME_NS;
 }
@@ -370,30 +380,33 @@ static uint64_t row_pages(const struct klog_task *row)
 	return imported_known(row->rss_pages) + imported_known(row->swap_pages);
 }
 
-static void keep_row(
-	struct incident *ret, const struct klog_task *row, uint32_t page_size, bool always)
+/* The rows that weigh most, heaviest first; of two that weigh alike the first of the table. */
+struct heaviest {
+	unsigned int count;
+	const struct klog_task *rows[INCIDENT_CANDIDATES];
+};
+
+static void keep_row(struct heaviest *heaviest, const struct klog_task *row, bool always)
 {
-	int64_t weight = (int64_t)row_pages(row);
-	unsigned int at = ret->candidate_count;
+	uint64_t weight = row_pages(row);
+	unsigned int at = heaviest->count;
 
 	if (at == INCIDENT_CANDIDATES) {
 		at--;
-		if (!always && ret->candidates[at].weight >= weight)
+		if (!always && row_pages(heaviest->rows[at]) >= weight)
 			return;
 	} else {
-		ret->candidate_count++;
+		heaviest->count++;
 	}
-	for (; at > 0 && ret->candidates[at - 1].weight < weight; at--)
-		ret->candidates[at] = ret->candidates[at - 1];
-	ret->candidates[at].weight = weight;
-	ret->candidates[at].cgroup[0] = ret->candidates[at].cmdline[0] = '\0';
-	task_of_row(row, page_size, &ret->candidates[at].task);
+	for (; at > 0 && row_pages(heaviest->rows[at - 1]) < weight; at--)
+		heaviest->rows[at] = heaviest->rows[at - 1];
+	heaviest->rows[at] = row;
 }
 
-static bool is_kept(const struct incident *incident, uint32_t tgid)
+static bool is_kept(const struct heaviest *heaviest, uint32_t tgid)
 {
-	for (unsigned int i = 0; i < incident->candidate_count; i++)
-		if (incident->candidates[i].task.tgid == tgid)
+	for (unsigned int i = 0; i < heaviest->count; i++)
+		if (heaviest->rows[i]->tgid == tgid)
 			return true;
 	return false;
 }
@@ -401,12 +414,22 @@ static bool is_kept(const struct incident *incident, uint32_t tgid)
 static void fill_candidates(
 	struct incident *ret, const struct klog_report *report, uint32_t page_size)
 {
+	struct heaviest heaviest = {0};
+
 	ret->candidate_total = (unsigned int)report->row_total;
 	ret->log.has_table = report->has_table;
 	for (size_t i = 0; i < report->row_count; i++)
-		keep_row(ret, &report->rows[i], page_size, false);
-	if (ret->chosen.tgid && !is_kept(ret, ret->chosen.tgid))
-		keep_row(ret, klog_report_row(report, ret->chosen.tgid), page_size, true);
+		keep_row(&heaviest, &report->rows[i], false);
+	if (ret->chosen.tgid && !is_kept(&heaviest, ret->chosen.tgid))
+		keep_row(&heaviest, klog_report_row(report, ret->chosen.tgid), true);
+	ret->candidate_count = heaviest.count;
+	for (unsigned int i = 0; i < heaviest.count; i++) {
+		const struct klog_task *row = heaviest.rows[i];
+
+		ret->candidates[i].weight = (int64_t)row_pages(row);
+		ret->candidates[i].cgroup[0] = ret->candidates[i].cmdline[0] = '\0';
+		task_of_row(row, page_size, &ret->candidates[i].task);
+	}
 }
 
 /* Its own pages where they are told apart, since those of files may be everybody's. */
@@ -573,6 +596,18 @@ static void fill_host(struct importer *importer, const struct klog_report *repor
 	strcpy(ret_host->kernel, report->release);
 }
 
+/* What of the machine is told only where it was the machine that ran out. */
+static void clear_log(struct incident_log *log)
+{
+	uint64_t *const unknown[] = {&log->usage_bytes, &log->limit_bytes, &log->failcnt,
+		&log->cma_bytes, &log->anon_bytes, &log->file_bytes, &log->dirty_bytes,
+		&log->shmem_bytes, &log->slab_bytes, &log->slab_unreclaimable_bytes,
+		&log->kernel_stack_bytes, &log->pagetables_bytes, &log->unevictable_bytes};
+
+	for (size_t i = 0; i < sizeof(unknown) / sizeof(unknown[0]); i++)
+		*unknown[i] = UNKNOWN_U64;
+}
+
 static void clear(struct incident *ret)
 {
 	memset(ret, 0, sizeof(*ret));
@@ -582,6 +617,7 @@ static void clear(struct incident *ret)
 	memset(&ret->stat, 0xff, sizeof(ret->stat));
 	ret->stat_usage_bytes = ret->totalpages = ret->ceiling_hint = UNKNOWN_U64;
 	ret->policy_nodes = UNKNOWN_U64;
+	clear_log(&ret->log);
 }
 
 bool importer_incident(struct importer *importer, const struct klog_report *report,

@@ -24,6 +24,9 @@ struct importer;
 
 /* `zone`: for stamps that name no time zone; NULL: those give no time. NULL with errno. */
 struct importer *importer_new(imported_zone_fn zone);
+/* Of the machine whose log names no host: known, not to be worked out of its reports. */
+void importer_page_size(struct importer *importer, uint32_t page_size);
+
 void importer_free(struct importer *importer);
 
 /*

@@ -62,8 +62,9 @@ void imported_limit(struct incident *ret, const struct klog_report *report, uint
 		fill_chain(ret, report->task_path, report->limit_path);
 	ret->log.limit_level = (int)ret->level_count;
 	level = new_level(ret, report->limit_path, strlen(report->limit_path));
-	/* 4.x prints the line of version 1 for version 2, too, and 0 in it. */
-	if (memsw && report->usage_kb[KLOG_USAGE_MEMSW] < memory_kb &&
+	/* 4.x prints the line of version 1 for version 2, too, and 0 in it. (A little less than
+	 * memory alone is version 1, too: usage falls from one line to the next.) */
+	if (memsw && !report->usage_kb[KLOG_USAGE_MEMSW] && memory_kb &&
 		report->limit_kb[KLOG_USAGE_MEMSW] >= NO_LIMIT_KB)
 		memsw = false, swap = KLOG_USAGE_SWAP;
 	ret->log.limit_v1 = memsw;

@@ -140,7 +140,7 @@ enum kmsg_state {
 
 enum incident_source {
 	INCIDENT_TRACED = 0,
-	INCIDENT_IMPORTED = 1, /* from a kernel log: `log` holds what only that has */
+	INCIDENT_IMPORTED = 1, /* from a kernel log alone: `log` holds what only that has */
 };
 
 #define INCIDENT_ZONES 32
@@ -160,8 +160,13 @@ struct incident_zone {
 	uint8_t types[ZONE_ORDERS]; /* enum klog_buddy_type of source/klog_line.h */
 };
 
-/* What a log tells, and how much of it. */
+/* What a log tells, and how much of it. Of an incident that was traced nothing, unless `joined`. */
 struct incident_log {
+	bool joined; /* traced: the kernel's report of this very kill was found, see model/joined.h
+		      */
+	bool followed; /* imported: out of the log of this machine, as it was printed */
+	/* of the limit's cgroup, as printed; with `joined`. UNKNOWN_U64 */
+	uint64_t usage_bytes, limit_bytes, failcnt;
 	bool has_time;
 	int64_t wall_ns; /* CLOCK_REALTIME, with has_time */
 	bool zone_assumed; /* the stamp names no time zone: that of this machine was taken */
@@ -262,6 +267,7 @@ struct incident {
 	struct host_memory host;
 	struct cgroup_stat stat; /* of the limit's cgroup, or empty */
 	uint64_t stat_usage_bytes;
+	bool stat_at_kill; /* both as the kernel printed them, before it killed */
 	uint64_t events_before[EV_EVENT_COUNT]; /* at the last incident of this cgroup */
 	bool has_events_before;
 	uint32_t earlier_kills; /* incidents with a victim in the same limit cgroup within
@@ -272,9 +278,9 @@ struct incident {
 
 	enum kmsg_state kmsg;
 	struct kmsg_kill kmsg_line; /* with AGREES or DIFFERS */
-	char kmsg_difference[96];
+	char kmsg_difference[256]; /* each with both values */
 
-	struct incident_log log; /* INCIDENT_IMPORTED only */
+	struct incident_log log;
 };
 
 /* Does the chain reach the root? Not where a record of it was lost, or there are too many levels:
@@ -283,6 +289,12 @@ static inline bool incident_chain_is_whole(const struct incident *incident)
 {
 	return incident->level_count &&
 	       incident->levels[incident->level_count - 1].flags & EV_LEVEL_ROOT;
+}
+
+/* What was asked for: out of oom_control, or as the log has it. */
+static inline bool incident_order_known(const struct incident *incident)
+{
+	return incident->has_oc || incident->log.has_order;
 }
 
 #define REPEAT_WINDOW_NS (600ULL * 1000000000ULL)

@@ -27,13 +27,30 @@ struct slot {
  */
 #define RECENT_EXITS 64
 #define RECENT_LINES 64
+#define RECENT_REPORTS 32
+/* The kernel prints the line right behind the mark, the report right before it, however long its
+ * console takes; more is the time for which this program may not have run. */
+#define LINE_AGE_NS 30000000000ULL
+#define LINE_EARLY_NS 1000000000ULL
+
+struct recent_line {
+	uint64_t read_ns;
+	struct kmsg_kill line; /* pid 0: taken */
+};
+
+struct recent_report {
+	uint64_t read_ns;
+	struct joined_report report; /* pid 0: taken */
+};
 
 struct incidents {
 	struct incidents_options options;
 	struct ev_exit exits[RECENT_EXITS];
 	unsigned int exit_next;
-	struct kmsg_kill lines[RECENT_LINES];
+	struct recent_line lines[RECENT_LINES];
 	unsigned int line_next;
+	struct recent_report reports[RECENT_REPORTS];
+	unsigned int report_next;
 	struct processes *processes;
 	struct cgroups *cgroups;
 	struct incidents_totals totals;
@@ -176,6 +193,18 @@ static struct slot *slot_get(struct incidents *incidents, const struct ev_hdr *h
 	return slot;
 }
 
+/* The mark, then the line, then it was read. */
+static bool line_fits(uint64_t read_ns, uint64_t mark_ns)
+{
+	return mark_ns <= read_ns + LINE_EARLY_NS && read_ns <= mark_ns + LINE_AGE_NS;
+}
+
+/* The report, then the mark; it may be read at any time. */
+static bool report_fits(uint64_t read_ns, uint64_t mark_ns)
+{
+	return mark_ns <= read_ns + LINE_AGE_NS && read_ns <= mark_ns + LINE_AGE_NS;
+}
+
 static void recent_apply(
 	struct incidents *incidents, struct slot *slot, const struct victim *victim)
 {
@@ -187,11 +216,21 @@ static void recent_apply(
 			slot->last_exit_ns = exit->hdr.time_ns;
 	}
 	for (unsigned int i = 0; i < RECENT_LINES; i++) {
-		struct kmsg_kill *line = &incidents->lines[i];
+		struct recent_line *recent = &incidents->lines[i];
 
-		if (line->pid && !strcmp(line->comm, victim->task.comm) &&
-			incident_kmsg(&slot->incident, line, incidents->options.host->page_size))
-			line->pid = 0;
+		if (recent->line.pid && !strcmp(recent->line.comm, victim->task.comm) &&
+			line_fits(recent->read_ns, victim->killed_ns) &&
+			incident_kmsg(
+				&slot->incident, &recent->line, incidents->options.host->page_size))
+			recent->line.pid = 0;
+	}
+	for (unsigned int i = 0; i < RECENT_REPORTS; i++) {
+		struct recent_report *recent = &incidents->reports[i];
+
+		if (recent->report.pid && !strcmp(recent->report.comm, victim->task.comm) &&
+			report_fits(recent->read_ns, victim->killed_ns) &&
+			incident_join(&slot->incident, &recent->report, incidents->options.host))
+			recent->report.pid = 0;
 	}
 }
 
@@ -352,6 +391,10 @@ static uint64_t exited_ns(const struct incidents *incidents, const struct slot *
 		freed = slot->last_freed_ns + FREED_SETTLE_NS;
 	else if (incidents->options.freed_hook && !all_freed(&slot->incident))
 		freed = slot->last_exit_ns + FREED_SETTLE_NS;
+	/* A victim on another CPU may be gone before the kernel has printed its line. */
+	if (incidents->options.kmsg && !slot->incident.kmsg_line.pid &&
+		freed < slot->last_exit_ns + LINE_SETTLE_NS)
+		freed = slot->last_exit_ns + LINE_SETTLE_NS;
 	return complete > freed ? complete : freed;
 }
 
@@ -474,7 +517,7 @@ void incident_census_done(struct incidents *incidents, struct incident *incident
 			incidents->cgroups, &incidents->options);
 }
 
-void incidents_kmsg(struct incidents *incidents, const struct kmsg_kill *line)
+void incidents_kmsg(struct incidents *incidents, const struct kmsg_kill *line, uint64_t read_ns)
 {
 	for (int i = 0; incidents->used && i < INCIDENT_POOL; i++) {
 		struct slot *slot = &incidents->slots[i];
@@ -483,7 +526,31 @@ void incidents_kmsg(struct incidents *incidents, const struct kmsg_kill *line)
 			incident_kmsg(&slot->incident, line, incidents->options.host->page_size))
 			return;
 	}
-	incidents->lines[incidents->line_next++ % RECENT_LINES] = *line;
+	incidents->lines[incidents->line_next++ % RECENT_LINES] =
+		(struct recent_line) {read_ns, *line};
+}
+
+void incidents_report(
+	struct incidents *incidents, const struct joined_report *report, uint64_t read_ns)
+{
+	struct recent_report *recent;
+
+	for (int i = 0; incidents->used && i < INCIDENT_POOL; i++) {
+		struct slot *slot = &incidents->slots[i];
+
+		if (slot->used && incident_join(&slot->incident, report, incidents->options.host))
+			return;
+	}
+	/* Behind the choice comes the line of the kill, with the same report. */
+	for (unsigned int i = 0; i < RECENT_REPORTS; i++)
+		if (incidents->reports[i].report.pid == report->pid &&
+			report_fits(incidents->reports[i].read_ns, read_ns)) {
+			incidents->reports[i].report = *report;
+			return;
+		}
+	recent = &incidents->reports[incidents->report_next++ % RECENT_REPORTS];
+	recent->read_ns = read_ns;
+	recent->report = *report;
 }
 
 bool incidents_await_kmsg(const struct incidents *incidents)

@@ -15,6 +15,7 @@
 #define OOMSNOOP_MODEL_INCIDENTS_H
 
 #include "model/incident.h"
+#include "model/joined.h"
 
 #define INCIDENT_POOL 128
 #define SETTLE_NS                                                                                  \
@@ -56,8 +57,14 @@ void incident_census(
  * too late for them. */
 void incident_census_done(struct incidents *incidents, struct incident *incident);
 
-/* A line of the kernel log: kept with the victim that it names. */
-void incidents_kmsg(struct incidents *incidents, const struct kmsg_kill *line);
+/*
+ * A line of the kernel log: kept with the victim that it names. And the report before it: joined to
+ * the incident of that victim. Both may come before the mark; `read_ns`: when they were read, so
+ * that an old one is not taken for that of a later process with the same number.
+ */
+void incidents_kmsg(struct incidents *incidents, const struct kmsg_kill *line, uint64_t read_ns);
+void incidents_report(
+	struct incidents *incidents, const struct joined_report *report, uint64_t read_ns);
 
 /* Is there an incident for which lines should be read at once? */
 bool incidents_await_kmsg(const struct incidents *incidents);

@@ -2,6 +2,7 @@
 /* Which report a line belongs to, and when a report is over. */
 #include "model/klog_report.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -49,6 +50,23 @@ void klog_reports_free(struct klog_reports *reports)
 	for (int i = 0; i < KLOG_REPORTS; i++)
 		free(reports->reports[i].rows);
 	free(reports);
+}
+
+int klog_reports_bound(struct klog_reports *reports, size_t rows)
+{
+	if (rows > KLOG_ROWS_MAX)
+		rows = KLOG_ROWS_MAX;
+	for (int i = 0; i < KLOG_REPORTS; i++) {
+		struct klog_report *report = &reports->reports[i];
+
+		if (rows && !report->rows)
+			report->rows = malloc(rows * sizeof(*report->rows));
+		if (rows && !report->rows)
+			return -ENOMEM;
+		report->row_room = rows;
+		report->bounded = true;
+	}
+	return 0;
 }
 
 const struct klog_task *klog_report_row(const struct klog_report *report, uint32_t pid)
@@ -605,6 +623,30 @@ void klog_reports_end(struct klog_reports *reports)
 		if (reports->reports[i].state == KLOG_REPORT_OPEN)
 			reports->reports[i].state = KLOG_REPORT_CLOSED;
 	tell_closed(reports);
+}
+
+bool klog_reports_settled(const struct klog_reports *reports)
+{
+	for (int i = 0; i < KLOG_REPORTS; i++)
+		if (reports->reports[i].state == KLOG_REPORT_OPEN && !is_over(&reports->reports[i]))
+			return false;
+	return true;
+}
+
+const struct klog_report *klog_reports_of(const struct klog_reports *reports, uint32_t pid)
+{
+	const struct klog_report *ret = NULL;
+
+	for (int i = 0; i < KLOG_REPORTS; i++) {
+		const struct klog_report *report = &reports->reports[i];
+
+		if (report->state == KLOG_REPORT_OPEN &&
+			(!ret || report->sequence > ret->sequence) &&
+			((report->has_summary && report->summary_pid == pid) ||
+				is_victim(report, pid)))
+			ret = report;
+	}
+	return ret;
 }
 
 bool klog_reports_idle(const struct klog_reports *reports)

@@ -90,7 +90,7 @@ struct klog_report {
 	char limit_path[INCIDENT_PATH], task_path[INCIDENT_PATH];
 	char group_path[INCIDENT_PATH];
 	bool has_group;
-	uint64_t usage_kb[4], limit_kb[4]; /* by enum klog_usage */
+	uint64_t usage_kb[4], limit_kb[4], failcnt[4]; /* by enum klog_usage */
 	bool has_stats;
 	struct cgroup_stat stat;
 
@@ -107,6 +107,7 @@ struct klog_report {
 	bool has_table, table_closed;
 	struct klog_layout layout;
 	size_t row_count, row_total, row_room;
+	bool bounded; /* row_room is all that there will be */
 	struct klog_task *rows; /* NULL: none */
 
 	bool has_summary;
@@ -130,11 +131,21 @@ struct klog_reports;
 struct klog_reports *klog_reports_new(klog_report_fn fn, void *arg); /* NULL with errno */
 void klog_reports_free(struct klog_reports *reports);
 
+/* Takes what `rows` rows a report need, at most KLOG_ROWS_MAX, and allocates no more from here on:
+ * rows beyond that are counted only. 0 or -ENOMEM. */
+int klog_reports_bound(struct klog_reports *reports, size_t rows);
+
 /* Lines of the log that were read so far, before the records of one are given. */
 void klog_reports_at(struct klog_reports *reports, uint64_t lines);
 void klog_reports_record(struct klog_reports *reports, const struct klog_record *record);
 void klog_reports_end(struct klog_reports *reports); /* tells all that is open */
 bool klog_reports_idle(const struct klog_reports *reports); /* none is open */
+
+/* For who cannot wait until an end is certain: all that are open have told what came of it. */
+bool klog_reports_settled(const struct klog_reports *reports);
+
+/* The newest one that is open and names this process as the one that dies. NULL: none does. */
+const struct klog_report *klog_reports_of(const struct klog_reports *reports, uint32_t pid);
 
 /* Nanoseconds from one to the other, by the best clock that both have; 0 where there is none. */
 int64_t klog_when_gap(const struct klog_when *from, const struct klog_when *to);

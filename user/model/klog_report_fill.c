@@ -12,16 +12,18 @@ void klog_report_clear(struct klog_report *report)
 {
 	struct klog_task *rows = report->rows;
 	size_t room = report->row_room;
+	bool bounded = report->bounded;
 
 	memset(report, 0, sizeof(*report));
 	report->rows = rows;
+	report->bounded = bounded;
 	report->row_room = room;
 	report->trigger_uid = report->summary_uid = UNKNOWN_U64;
 	report->nodemask = report->mems_allowed = UNKNOWN_U64;
 	report->hugepages_kb = report->kernel_stack_kb = UNKNOWN_U64;
 	report->reserve_zone = -1;
 	for (int i = 0; i < 4; i++)
-		report->usage_kb[i] = report->limit_kb[i] = UNKNOWN_U64;
+		report->usage_kb[i] = report->limit_kb[i] = report->failcnt[i] = UNKNOWN_U64;
 	memset(&report->stat, 0xff, sizeof(report->stat));
 	memset(report->counters, 0xff, sizeof(report->counters));
 	memset(report->counts, 0xff, sizeof(report->counts));
@@ -152,6 +154,7 @@ static void fill_usage(struct klog_report *report, const struct klog_line *line)
 		return;
 	report->usage_kb[line->usage.which] = line->usage.usage_kb;
 	report->limit_kb[line->usage.which] = line->usage.limit_kb;
+	report->failcnt[line->usage.which] = line->usage.failcnt;
 	report->constraint = KLOG_CONSTRAINT_MEMCG;
 }
 
@@ -195,6 +198,25 @@ static void fill_stats(struct klog_report *report, const struct klog_line *line)
 		fill_list(&report->stat, line->stats.list);
 }
 
+/* Version 1 prints what the cgroup itself holds first, then with all below it, as its files do. */
+static bool fill_total(struct cgroup_stat *stat, const struct klog_line *line)
+{
+	const struct {
+		const char *name;
+		uint64_t *value;
+	} fields[] = {{"total_rss", &stat->anon_bytes}, {"total_cache", &stat->file_bytes},
+		{"total_shmem", &stat->shmem_bytes}, {"total_dirty", &stat->file_dirty_bytes},
+		{"total_writeback", &stat->file_writeback_bytes},
+		{"total_swapcached", &stat->swapcached_bytes}};
+
+	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++)
+		if (scan_equals(&line->stat.name, fields[i].name)) {
+			*fields[i].value = line->stat.value;
+			return true;
+		}
+	return false;
+}
+
 static void fill_stat(struct klog_report *report, const struct klog_line *line)
 {
 	struct cgroup_stat *stat = &report->stat;
@@ -211,7 +233,7 @@ static void fill_stat(struct klog_report *report, const struct klog_line *line)
 		{"file_writeback", &stat->file_writeback_bytes},
 		{"swapcached", &stat->swapcached_bytes}};
 
-	if (!report->has_stats)
+	if (!report->has_stats || fill_total(stat, line))
 		return;
 	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++)
 		if (scan_equals(&line->stat.name, fields[i].name) &&
@@ -347,7 +369,7 @@ static bool row_room(struct klog_report *report)
 
 	if (report->row_count < report->row_room)
 		return true;
-	if (report->row_count >= KLOG_ROWS_MAX)
+	if (report->bounded || report->row_count >= KLOG_ROWS_MAX)
 		return false;
 	rows = realloc(report->rows, room * sizeof(*rows));
 	if (!rows)

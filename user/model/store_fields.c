@@ -72,6 +72,10 @@
 			NULL),                                                                     \
 		field(FIELD_U64, prefix "pgtables_bytes", pgtables_bytes, BYTES_MAX, NULL),        \
 		field(FIELD_U64, prefix "total_vm_pages", total_vm_pages, COUNTER_MAX, NULL),      \
+		field(FIELD_U32, prefix "unknown", unknown, 0,                                     \
+			"enum task_unknown: what a log does not tell"),                            \
+		field(FIELD_U64_KNOWN, prefix "rss_total_pages", rss_total_pages, PAGES_MAX,       \
+			"anon, file and shmem, where unknown & 16"),                               \
 		field(FIELD_TEXT, prefix "comm", comm, 0, NULL)
 
 /* memory.events, by enum ev_memcg_event. */
@@ -96,11 +100,16 @@
 #define GROWTH(type, name, member, max, about) INC(type, "growth_" name, growth.member, max, about)
 
 static const struct field incident_fields[] = {
+	INC(FIELD_U32, "source", source, INCIDENT_IMPORTED,
+		"0 traced, 1 imported from a kernel log: see table log"),
+	INC(FIELD_BOOL, "joined", log.joined, 0,
+		"traced, and the kernel's own report of it was found: see table log"),
 	INC(FIELD_U32, "number", number, 0, "of the incident within its run"),
 	INC(FIELD_U64, "time_ns", time_ns, TIME_MAX, "of the kill, else of the first record"),
 	INC(FIELD_U32, "cpu", cpu, 0, NULL),
-	INC(FIELD_U32, "outcome", outcome, OUTCOME_ALREADY_EXITING,
-		"1 killed, 2 nobody could be killed, 3 who was marked was dying anyway"),
+	INC(FIELD_U32, "outcome", outcome, OUTCOME_PANIC,
+		"1 killed, 2 nobody could be killed, 3 who was marked was dying anyway; from a log "
+		"also: 0 not told, 4 the kernel stopped instead"),
 	INC(FIELD_U32, "closed", closed, CLOSED_AT_ONCE,
 		"1 exited, 2 reaped, 3 timeout, 4 evicted, 5 stopped, 6 at once"),
 	INC(FIELD_U64, "closed_ns", closed_ns, TIME_MAX, NULL),
@@ -173,6 +182,8 @@ static const struct field incident_fields[] = {
 	STAT(file_writeback_bytes),
 	STAT(swapcached_bytes),
 	INC(FIELD_U64, "stat_usage_bytes", stat_usage_bytes, BYTES_MAX, NULL),
+	INC(FIELD_BOOL, "stat_at_kill", stat_at_kill, 0,
+		"stat_* as the kernel printed them before it killed; else read just after"),
 	EVENTS(INC, "events_before_", events_before),
 	INC(FIELD_BOOL, "has_events_before", has_events_before, 0, NULL),
 	INC(FIELD_U32, "earlier_kills", earlier_kills, 0, "at the same limit, within 10 minutes"),
@@ -310,13 +321,132 @@ static const struct field picture_armed_fields[] = {
 	ROW(FIELD_U64, "to_ns", growth.armed, to_ns, TIME_MAX, "0: to the end"),
 };
 
+/* --- what a kernel log tells --- */
+
+#define LOG(type, name, member, max, about)                                                        \
+	{                                                                                          \
+		name, type, sizeof(((struct incident *)0)->log.member), sizeof(struct incident),   \
+			offsetof(struct incident, log.member), max, about                          \
+	}
+#define LOG_FLAG(name, about) LOG(FIELD_BOOL, #name, name, 0, about)
+#define LOG_BYTES(name) LOG(FIELD_U64, #name, name, HOST_MAX, NULL)
+
+/* A traced incident without the kernel's report has no row: nothing in it is known. */
+static size_t log_rows(const void *base)
+{
+	const struct incident *incident = base;
+
+	return incident->source == INCIDENT_IMPORTED || incident->log.joined;
+}
+
+static const struct field log_fields[] = {
+	LOG_FLAG(followed, "out of the log of this machine, as it was printed"),
+	LOG(FIELD_U64, "usage_bytes", usage_bytes, BYTES_MAX, "of the limit's cgroup, as printed"),
+	LOG(FIELD_U64, "limit_bytes", limit_bytes, 0, NULL),
+	LOG(FIELD_U64, "failcnt", failcnt, 0, NULL),
+	LOG_FLAG(has_time, "wall_ns is known"),
+	LOG(FIELD_I64, "wall_ns", wall_ns, 0, "CLOCK_REALTIME"),
+	LOG_FLAG(zone_assumed, "the stamp names no time zone: the reader's was taken"),
+	LOG_FLAG(has_mono, "mono_ns is known"),
+	LOG(FIELD_U64_KNOWN, "mono_ns", mono_ns, TIME_MAX, "the kernel's own seconds"),
+	LOG(FIELD_TEXT, "stamp", stamp, 0, "of the wall clock, as the log has it"),
+	LOG_FLAG(page_size_assumed, "4096"),
+	LOG_FLAG(has_order, NULL),
+	LOG_FLAG(has_gfp, NULL),
+	LOG_FLAG(has_constraint, NULL),
+	LOG_FLAG(has_scope, NULL),
+	LOG_FLAG(has_trigger_pid, NULL),
+	LOG_FLAG(has_trigger_tid, NULL),
+	LOG_FLAG(has_trigger_adj, NULL),
+	LOG_FLAG(has_trigger_uid, NULL),
+	LOG_FLAG(has_table, "the log has the table of processes"),
+	LOG_FLAG(has_oom_group, "it names the cgroup that died as one"),
+	LOG(FIELD_I32, "limit_level", limit_level, EV_MAX_LEVELS, "level.n of the limit; -1: none"),
+	LOG_FLAG(limit_v1, "memory and swap are in one counter"),
+	LOG_FLAG(sysrq, NULL),
+	LOG_FLAG(limit_written, "somebody wrote a lower limit"),
+	LOG_FLAG(has_trace, "the call trace is there"),
+	LOG_FLAG(child_died, "a child of the one chosen died in its place"),
+	LOG(FIELD_U32, "choice_pid", choice_pid, 0, NULL),
+	LOG(FIELD_TEXT, "choice_comm", choice_comm, 0, NULL),
+	LOG(FIELD_TEXT, "gfp_flags", gfp_flags, 0, "as the log has them"),
+	LOG(FIELD_U32, "family_members", family_members, 1U << 22,
+		"processes of one name that hold the most together"),
+	LOG(FIELD_TEXT, "family_comm", family_comm, 0, NULL),
+	LOG(FIELD_U64_KNOWN, "family_pages", family_pages, PAGES_MAX, NULL),
+	LOG(FIELD_U64_KNOWN, "family_largest_pages", family_largest_pages, PAGES_MAX, NULL),
+	LOG_FLAG(family_from_anon, "without pages that several of them may share"),
+	LOG_BYTES(cma_bytes),
+	LOG_BYTES(anon_bytes),
+	LOG_BYTES(file_bytes),
+	LOG_BYTES(dirty_bytes),
+	LOG_BYTES(shmem_bytes),
+	LOG_BYTES(slab_bytes),
+	LOG_BYTES(slab_unreclaimable_bytes),
+	LOG_BYTES(kernel_stack_bytes),
+	LOG_BYTES(pagetables_bytes),
+	LOG_BYTES(unevictable_bytes),
+	LOG_FLAG(nodes_left_out, "only nodes that may be used are shown"),
+	LOG(FIELD_U32, "zone_count", zone_count, INCIDENT_ZONES, NULL),
+	LOG(FIELD_U32, "zones_dropped", zones_dropped, 1U << 20, "beyond the largest number"),
+};
+
+#define ZONE(type, name, member, max, about) ROW(type, name, log.zones, member, max, about)
+#define ZONE_PAGES(name) ZONE(FIELD_U64, #name, name, PAGES_MAX, NULL)
+#define ZONE_RESERVE(n)                                                                            \
+	ZONE(FIELD_U64_KNOWN, "reserve" #n "_pages", reserve_pages[n], PAGES_MAX, NULL)
+#define ZONE_ORDER(n)                                                                              \
+	ZONE(FIELD_U64_KNOWN, "free" #n, pieces[n], PAGES_MAX, NULL),                              \
+		ZONE(FIELD_U8, "types" #n, types[n], 0, NULL)
+
+static const struct field zone_fields[] = {
+	ZONE(FIELD_I32, "node", node, 1U << 20, "-1: the kernel knows no nodes"),
+	ZONE(FIELD_TEXT, "name", name, 0, NULL),
+	ZONE_PAGES(free_pages),
+	ZONE_PAGES(min_pages),
+	ZONE_PAGES(low_pages),
+	ZONE_PAGES(present_pages),
+	ZONE_PAGES(managed_pages),
+	ZONE_PAGES(highatomic_pages),
+	ZONE_PAGES(cma_pages),
+	ZONE(FIELD_U32, "reserve_count", reserve_count, ZONE_LISTS, NULL),
+	ZONE_RESERVE(0),
+	ZONE_RESERVE(1),
+	ZONE_RESERVE(2),
+	ZONE_RESERVE(3),
+	ZONE_RESERVE(4),
+	ZONE_RESERVE(5),
+	ZONE_RESERVE(6),
+	ZONE_RESERVE(7),
+	ZONE(FIELD_U32, "order_count", order_count, ZONE_ORDERS,
+		"free<order>: pieces of 2^order pages; types<order>: what they may be used for"),
+	ZONE_ORDER(0),
+	ZONE_ORDER(1),
+	ZONE_ORDER(2),
+	ZONE_ORDER(3),
+	ZONE_ORDER(4),
+	ZONE_ORDER(5),
+	ZONE_ORDER(6),
+	ZONE_ORDER(7),
+	ZONE_ORDER(8),
+	ZONE_ORDER(9),
+	ZONE_ORDER(10),
+	ZONE_ORDER(11),
+	ZONE_ORDER(12),
+	ZONE_ORDER(13),
+	ZONE_ORDER(14),
+	ZONE_ORDER(15),
+};
+_Static_assert(ZONE_LISTS == 8 && ZONE_ORDERS == 16, "zone_fields");
+
 #define TABLE(name, what, fields, count_member, max)                                               \
 	{                                                                                          \
-		name, what, fields, COUNT(fields), max, offsetof(struct incident, count_member)    \
+		name, what, fields, COUNT(fields), max, offsetof(struct incident, count_member),   \
+			NULL                                                                       \
 	}
 
 const struct field_table store_field_tables[] = {
-	{"incident", "the incident", incident_fields, COUNT(incident_fields), 0, 0},
+	{"incident", "the incident", incident_fields, COUNT(incident_fields), 0, 0, NULL},
 	TABLE("level", "limits", level_fields, level_count, EV_MAX_LEVELS),
 	TABLE("victim", "victims", victim_fields, victim_count, INCIDENT_VICTIMS),
 	TABLE("candidate", "candidates", candidate_fields, candidate_count, INCIDENT_CANDIDATES),
@@ -330,6 +460,8 @@ const struct field_table store_field_tables[] = {
 		PICTURE_POINTS),
 	TABLE("picture_armed", "times of fault counting", picture_armed_fields, growth.armed_count,
 		PICTURE_ARMED),
+	{"log", "what the log tells", log_fields, COUNT(log_fields), 1, 0, log_rows},
+	TABLE("zone", "zones of memory", zone_fields, log.zone_count, INCIDENT_ZONES),
 };
 
 const size_t store_field_table_count = COUNT(store_field_tables);
@@ -359,7 +491,7 @@ static const struct field moment_fields[] = {
 };
 
 const struct field_table store_fields_moment = {
-	"incident", "the incident", moment_fields, COUNT(moment_fields), 0, 0};
+	"incident", "the incident", moment_fields, COUNT(moment_fields), 0, 0, NULL};
 
 #define RUN(type, name, member, max, about) ONE(capture_run, type, name, member, max, about)
 static const struct field run_fields[] = {
@@ -387,7 +519,7 @@ static const struct field run_fields[] = {
 };
 
 const struct field_table store_fields_run = {
-	"run", "the facts of the run", run_fields, COUNT(run_fields), 0, 0};
+	"run", "the facts of the run", run_fields, COUNT(run_fields), 0, 0, NULL};
 
 static const struct field run_hook_fields[] = {
 	{"purpose", FIELD_TEXT, CAPTURE_NAME, sizeof(struct capture_hook),
@@ -398,7 +530,7 @@ static const struct field run_hook_fields[] = {
 
 const struct field_table store_fields_run_hook = {"run_hook", "the hooks of the run",
 	run_hook_fields, COUNT(run_hook_fields), CAPTURE_HOOKS,
-	offsetof(struct capture_run, hook_count)};
+	offsetof(struct capture_run, hook_count), NULL};
 
 #define TOLD(type, name, member, max, about) ONE(store_told, type, name, member, max, about)
 static const struct field told_fields[] = {
@@ -419,7 +551,7 @@ static const struct field told_fields[] = {
 };
 
 const struct field_table store_fields_told = {
-	"incident", "the incident", told_fields, COUNT(told_fields), 0, 0};
+	"incident", "the incident", told_fields, COUNT(told_fields), 0, 0, NULL};
 
 #define VERDICT(type, name, member, about) ONE(store_verdict, type, name, member, 0, about)
 static const struct field verdict_fields[] = {
@@ -430,4 +562,4 @@ static const struct field verdict_fields[] = {
 };
 
 const struct field_table store_fields_verdict = {
-	"verdict", "verdicts", verdict_fields, COUNT(verdict_fields), 0, 0};
+	"verdict", "verdicts", verdict_fields, COUNT(verdict_fields), 0, 0, NULL};

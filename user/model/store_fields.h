@@ -27,10 +27,12 @@
 
 enum field_type {
 	FIELD_BOOL,
+	FIELD_U8,
 	FIELD_U32, /* flags, counts and enums, too */
 	FIELD_U32_OR_NONE, /* UINT32_MAX: NULL */
 	FIELD_I32,
 	FIELD_U64, /* UINT64_MAX: NULL */
+	FIELD_U64_KNOWN, /* never unknown; NULL: 0 */
 	FIELD_I64,
 	FIELD_I64_OR_NONE, /* INT64_MIN: NULL */
 	FIELD_TEXT, /* char[size]; "": NULL */
@@ -57,14 +59,16 @@ struct field_table {
 	const struct field *fields;
 	size_t field_count;
 	size_t row_max; /* 0: a single row */
-	size_t count_offset; /* unsigned int, with row_max */
+	size_t count_offset; /* unsigned int, with row_max; but with `rows`: */
+	size_t (*rows)(const void *base); /* NULL, or how many there are by other members */
 };
 
 /* Tables of struct incident: its own row, then its arrays, keyed (incident, n). */
 extern const struct field_table store_field_tables[];
 extern const size_t store_field_table_count;
 #define STORE_FIELDS_INCIDENT 0 /* index of the incident's own */
-#define STORE_FIELDS_TABLES 10
+#define STORE_FIELDS_LOG 9 /* of what only a kernel log tells: one row, or none */
+#define STORE_FIELDS_TABLES 12
 
 /* Members of struct capture_moment: further columns of the incident's own row. */
 extern const struct field_table store_fields_moment;

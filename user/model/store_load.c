@@ -285,6 +285,9 @@ static void set_count(const struct field_table *table, void *base, size_t count)
 {
 	unsigned int value = (unsigned int)count;
 
+	/* What says that there are rows says more than that. */
+	if (table->rows)
+		return;
 	memcpy((char *)base + table->count_offset, &value, sizeof(value));
 }
 
@@ -371,6 +374,19 @@ static void mend_growth(struct captured *captured)
 	}
 }
 
+/* An index that leads nowhere. */
+static void mend_log(struct captured *captured)
+{
+	struct incident *incident = &captured->incident;
+	int level = incident->log.limit_level;
+
+	if ((incident->source != INCIDENT_IMPORTED && !incident->log.joined) ||
+		(level >= -1 && level < (int)incident->level_count))
+		return;
+	damage(captured, "the limit is none of the levels");
+	incident->log.limit_level = -1;
+}
+
 /* --- the whole --- */
 
 static void load_run(struct store *store, int64_t id, struct captured *captured)
@@ -403,6 +419,7 @@ static void load_parts(struct loading *loading, int64_t id)
 	if (!loading->has_crc || loading->crc != loading->sum)
 		damage(loading->ret, "it does not match its checksum");
 	mend_growth(loading->ret);
+	mend_log(loading->ret);
 }
 
 /* It was stored, and nobody pruned it: the lowest numbers go first. */
@@ -427,6 +444,7 @@ static int load_incident(struct store *store, int64_t id, struct captured *ret)
 	ret->id = id;
 	clear_table(&store_field_tables[STORE_FIELDS_INCIDENT], &ret->incident, 0);
 	clear_table(&store_fields_moment, &ret->moment, 0);
+	clear_table(&store_field_tables[STORE_FIELDS_LOG], &ret->incident, 0);
 	memset(told, 0, sizeof(*told));
 	if (reader)
 		error = read_single(&loading, reader, id, bases);

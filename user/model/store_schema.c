@@ -34,6 +34,8 @@ static const struct field_table *const array_facts[][2] = {
 	{&store_field_tables[6]},
 	{&store_field_tables[7]},
 	{&store_field_tables[8]},
+	{&store_field_tables[9]},
+	{&store_field_tables[10]},
 };
 
 /* Series. wall_minus_boot_ns: CLOCK_REALTIME less CLOCK_BOOTTIME, as last seen. */
@@ -66,6 +68,8 @@ const struct store_table store_tables[] = {
 	{"picture_family", of_incident, array_facts[5], PER_INCIDENT, ROWLESS},
 	{"picture_point", of_incident, array_facts[6], PER_INCIDENT, ROWLESS},
 	{"picture_armed", of_incident, array_facts[7], PER_INCIDENT, ROWLESS},
+	{"log", of_incident, array_facts[8], PER_INCIDENT, ROWLESS},
+	{"zone", of_incident, array_facts[9], PER_INCIDENT, ROWLESS},
 	{"verdict", of_incident, verdict_facts, PER_INCIDENT, ROWLESS},
 	{"boot", boot_columns, NULL, ", UNIQUE(boot_id)", ""},
 	{"process", process_columns, NULL, ", UNIQUE(boot, pid, start_ns)", ""},

@@ -44,6 +44,8 @@ size_t store_row_count(const struct field_table *table, const void *base)
 
 	if (!table->row_max)
 		return 1;
+	if (table->rows)
+		return table->rows(base);
 	memcpy(&count, (const char *)base + table->count_offset, sizeof(count));
 	return count < table->row_max ? count : table->row_max;
 }
@@ -87,6 +89,7 @@ struct store_value store_value_of(
 	const void *member = store_member(field, base, n);
 	union {
 		bool flag;
+		uint8_t u8;
 		uint32_t u32;
 		int32_t i32;
 		uint64_t u64;
@@ -100,6 +103,8 @@ struct store_value store_value_of(
 	switch (field->type) {
 	case FIELD_BOOL:
 		return number_value(value.flag);
+	case FIELD_U8:
+		return number_value(value.u8);
 	case FIELD_U32:
 		return number_value(value.u32);
 	case FIELD_U32_OR_NONE:
@@ -108,6 +113,7 @@ struct store_value store_value_of(
 		return number_value(value.i32);
 	case FIELD_U64:
 		return number_or_null(value.i64, value.u64 == UNKNOWN_U64);
+	case FIELD_U64_KNOWN:
 	case FIELD_I64:
 		return number_value(value.i64);
 	case FIELD_I64_OR_NONE:
@@ -134,10 +140,13 @@ void store_value_bind(sqlite3_stmt *statement, int index, const struct store_val
 static void set_number(const struct field *field, void *member, int64_t number)
 {
 	bool flag = number != 0;
+	uint8_t u8 = (uint8_t)number;
 	uint32_t u32 = (uint32_t)number;
 
 	if (field->type == FIELD_BOOL)
 		memcpy(member, &flag, sizeof(flag));
+	else if (field->size == sizeof(u8))
+		memcpy(member, &u8, sizeof(u8));
 	else if (field->size == sizeof(u32))
 		memcpy(member, &u32, sizeof(u32));
 	else
@@ -168,6 +177,8 @@ static bool number_fits(const struct field *field, int64_t number)
 	switch (field->type) {
 	case FIELD_BOOL:
 		return number == 0 || number == 1;
+	case FIELD_U8:
+		return number >= 0 && number <= UINT8_MAX;
 	case FIELD_U32:
 		return number >= 0 && number <= UINT32_MAX && is_within(number, field->max);
 	case FIELD_U32_OR_NONE:
@@ -177,6 +188,8 @@ static bool number_fits(const struct field *field, int64_t number)
 	case FIELD_U64:
 		/* Above INT64_MAX by its bits: fine where any value is. */
 		return number != -1 && (!field->max || (uint64_t)number <= field->max);
+	case FIELD_U64_KNOWN:
+		return !field->max || (uint64_t)number <= field->max;
 	case FIELD_I64:
 		return is_within(number, field->max);
 	case FIELD_I64_OR_NONE:

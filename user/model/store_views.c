@@ -8,10 +8,20 @@
 	") / 1000000000, 'unixepoch') || '.' || substr('00000000' || ((" ns                        \
 	") % 1000000000), -9) || 'Z' END"
 
+/* enum task_unknown, of what came out of a log; older stores have no such column. */
+#define TOLD(row, prefix, bit, column)                                                             \
+	"CASE WHEN NOT coalesce(" row "." prefix "unknown, 0) & " bit " THEN " row                 \
+	"." prefix column " END"
+#define ADJ(row, prefix) TOLD(row, prefix, "32", "oom_score_adj")
+#define UID(row, prefix) TOLD(row, prefix, "64", "uid")
+#define PPID(row, prefix) TOLD(row, prefix, "256", "ppid")
+
 /* The kernel takes negative counters for 0; what had no memory any more, or is known by its pid
  * only, has no counters (EV_TASK_NO_MM, EV_TASK_PARTIAL). 1024: EV_TASK_RSS_EXACT. */
 #define RSS(row, prefix, kind)                                                                     \
-	"CASE WHEN " row "." prefix "flags & 2050 THEN NULL "                                      \
+	"CASE WHEN " row "." prefix "flags & 2050 OR coalesce(" row "." prefix "unknown, 0) & "    \
+	"CASE '" kind "' WHEN 'anon' THEN 1 WHEN 'file' THEN 2 WHEN 'shmem' THEN 4 "               \
+	"ELSE 8 END THEN NULL "                                                                    \
 	"WHEN i.told_rss_exact AND " row "." prefix "flags & 1024 THEN max(" row "." prefix kind   \
 	"_exact_pages, 0) ELSE max(" row "." prefix kind "_pages, 0) END"
 #define RSS_BYTES(row, kind) RSS(row, "", kind) " * r.page_size AS " kind "_bytes"
@@ -21,6 +31,10 @@
 #define VICTIM(column)                                                                             \
 	"CASE WHEN " VICTIM_IS_CHOSEN " THEN i.chosen_" column                                     \
 	" WHEN NOT v.flags & 2048 THEN v." column " END AS victim_" column
+#define VICTIM_TOLD(which, column)                                                                 \
+	"CASE WHEN " VICTIM_IS_CHOSEN                                                              \
+	" THEN " which("i", "chosen_") " WHEN NOT v.flags & 2048 THEN " which(                     \
+		"v", "") " END AS victim_" column
 #define VICTIM_BYTES(kind)                                                                         \
 	"CASE WHEN " VICTIM_IS_CHOSEN " THEN " RSS("i", "chosen_", kind) " ELSE " RSS(             \
 		"v", "", kind) " END * r.page_size AS victim_" kind "_bytes"
@@ -37,16 +51,16 @@ static const char incidents_sql[] =
 	"i.told_usage_bytes AS usage_bytes, "
 	"v.pid AS victim_pid, "
 	VICTIM("comm") ", "
-	VICTIM("uid") ", "
+	VICTIM_TOLD(UID, "uid") ", "
 	"i.victim_cmdline, "
 	"i.victim_cgroup, "
 	VICTIM_BYTES("anon") ", "
 	VICTIM_BYTES("file") ", "
 	VICTIM_BYTES("shmem") ", "
 	VICTIM_BYTES("swap") ", "
-	VICTIM("oom_score_adj") ", "
+	VICTIM_TOLD(ADJ, "oom_score_adj") ", "
 	"i.told_points AS victim_badness_pages, "
-	"CASE WHEN i.has_trigger THEN i.trigger_pid END AS trigger_pid, "
+	"CASE WHEN i.has_trigger THEN nullif(i.trigger_pid, 0) END AS trigger_pid, "
 	"i.trigger_comm, "
 	"i.trigger_cgroup, "
 	"i.told_outcome AS outcome, "
@@ -63,14 +77,14 @@ static const char incidents_sql[] =
 	RSS_BYTES(row, "file") ", " \
 	RSS_BYTES(row, "shmem") ", " \
 	RSS_BYTES(row, "swap") ", " \
-	row ".pgtables_bytes, " \
+	TOLD(row, "", "512", "pgtables_bytes") " AS pgtables_bytes, " \
 	row ".total_vm_pages * r.page_size AS total_vm_bytes, " \
-	row ".oom_score_adj, "
+	ADJ(row, "") " AS oom_score_adj, "
 
 static const char victims_sql[] =
 	"AS SELECT v.incident, v.n, "
 	UTC("i.time_real_ns") " AS time, "
-	"v.pid, v.comm, v.uid, v.ppid, "
+	"v.pid, v.comm, " UID("v", "") " AS uid, " PPID("v", "") " AS ppid, "
 	"CASE v.why WHEN 1 THEN 'chosen' WHEN 2 THEN 'group' WHEN 3 THEN 'shared-mm' "
 		"WHEN 4 THEN 'already-exiting' END AS why, "
 	TASK_COLUMNS("v")
@@ -82,13 +96,15 @@ static const char victims_sql[] =
 
 /* The sum is the kernel's: the division comes before the multiplication. */
 static const char candidates_sql[] =
-	"AS SELECT c.incident, c.n, c.pid, c.comm, c.cmdline, c.cgroup, c.uid, c.ppid, "
+	"AS SELECT c.incident, c.n, c.pid, c.comm, c.cmdline, c.cgroup, "
+	UID("c", "") " AS uid, " PPID("c", "") " AS ppid, "
 	TASK_COLUMNS("c")
 	"CASE WHEN NOT c.flags & 2050 AND i.told_total_pages IS NOT NULL THEN "
+		"CASE WHEN coalesce(c.unknown, 0) & 16 THEN c.rss_total_pages ELSE "
 		RSS("c", "", "file") " + " RSS("c", "", "anon") " + "
-		RSS("c", "", "shmem") " + " RSS("c", "", "swap")
+		RSS("c", "", "shmem") " END + " RSS("c", "", "swap")
 		" + coalesce(c.pgtables_bytes, 0) / r.page_size"
-		" + c.oom_score_adj * (i.told_total_pages / 1000) END AS badness_pages, "
+		" + " ADJ("c", "") " * (i.told_total_pages / 1000) END AS badness_pages, "
 	"CASE WHEN i.candidates_from_census THEN 'census' ELSE 'kernel' END AS seen_at "
 	"FROM candidate c JOIN incident i ON i.id = c.incident LEFT JOIN run r ON r.id = i.run";
 

@@ -188,7 +188,9 @@ void html_neighbours(struct html_view *view)
 
 	if (page->neighbour_count == 0)
 		return;
-	html_section(view, "others", "Other incidents of this file");
+	html_section(view, "others",
+		view_imported(view->incident) ? "Other incidents of this log"
+					      : "Other incidents of this file");
 	if (page->neighbour_total > page->neighbour_count)
 		html_printf(&view->out, "<p class=\"say\">%zu of %zu.</p>\n", page->neighbour_count,
 			page->neighbour_total);
@@ -199,9 +201,13 @@ void html_neighbours(struct html_view *view)
 		html_row(view, false);
 		html_cell_id(view, (uint64_t)other->id);
 		buf_init(&date, text, sizeof(text));
-		units_local_date(&date, other->time_ns);
-		html_printf(&view->out, "<td data-v=\"%lld\">%s</td>",
-			(long long)(other->time_ns / 1000000), text);
+		if (other->time_ns == HTML_TIME_UNKNOWN) {
+			html_cell_none(view);
+		} else {
+			units_local_date(&date, other->time_ns);
+			html_printf(&view->out, "<td data-v=\"%lld\">%s</td>",
+				(long long)(other->time_ns / 1000000), text);
+		}
 		html_cell_text(view, other->claim);
 		html_row_end(view);
 	}
@@ -256,6 +262,8 @@ static int put_page(struct html_view *view)
 		return result;
 	html_verdicts(view);
 	html_composition(view);
+	html_machine(view);
+	html_zones(view);
 	html_victim(view);
 	html_sum(view);
 	html_candidates(view);

@@ -18,10 +18,12 @@
 #include "model/store.h"
 #include "sink/sink.h"
 
+#define HTML_TIME_UNKNOWN INT64_MIN /* a log need not tell it */
+
 /* Another incident of the same store, for the list at the end. */
 struct html_neighbour {
 	int64_t id;
-	int64_t time_ns; /* CLOCK_REALTIME */
+	int64_t time_ns; /* CLOCK_REALTIME; HTML_TIME_UNKNOWN */
 	char claim[VERDICT_TEXT]; /* arbitrary bytes still */
 };
 

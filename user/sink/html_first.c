@@ -9,28 +9,58 @@
 
 #define RUNNERS 3
 
-static void put_top(struct html_view *view)
+/* Of a log what it has: a date, its stamp as it stands there, or the kernel's own seconds. */
+static void put_time(struct html_view *view)
 {
-	struct html_out *out = &view->out;
+	const struct incident_log *log = &view->incident->log;
+	bool imported = view_imported(view->incident);
 	char text[64];
 	struct buf date;
 
 	buf_init(&date, text, sizeof(text));
-	units_local_date(&date, view_wall_ns(view->context, view->incident->time_ns));
+	if (!imported)
+		units_local_date(&date, view_wall_ns(view->context, view->incident->time_ns));
+	else if (log->has_time)
+		units_local_date(&date, log->wall_ns);
+	else if (log->has_mono && log->stamp[0] == '\0')
+		buf_printf(&date, "%llu.%06llu s after boot",
+			(unsigned long long)(log->mono_ns / 1000000000),
+			(unsigned long long)(log->mono_ns / 1000 % 1000000));
+	if (date.len > 0)
+		html_raw(&view->out, text);
+	else
+		html_text(&view->out, log->stamp[0] != '\0' ? log->stamp : "no time in the log");
+}
+
+static void put_span(struct html_view *view, const char *before, const char *bytes)
+{
+	if (bytes[0] == '\0')
+		return;
+	html_printf(&view->out, "<span>%s", before);
+	html_text(&view->out, bytes);
+	html_raw(&view->out, "</span>");
+}
+
+static void put_top(struct html_view *view)
+{
+	struct html_out *out = &view->out;
+
 	html_raw(out, "<header><p class=\"top\"><b>oomsnoop</b>");
 	if (view->page->id > 0)
 		html_printf(out, "<span>incident %lld</span>", (long long)view->page->id);
-	html_printf(out, "<span>%s</span><span>", text);
-	html_text(out, view->context->host->hostname);
-	html_raw(out, "</span><span>Linux ");
-	html_text(out, view->context->host->kernel);
-	html_raw(out, "</span></p>\n");
+	html_raw(out, "<span>");
+	put_time(view);
+	html_raw(out, "</span>");
+	put_span(view, "", view->context->host->hostname);
+	put_span(view, "Linux ", view->context->host->kernel);
+	html_raw(out, "</p>\n");
 }
 
 static void put_headline(struct html_view *view)
 {
 	struct html_out *out = &view->out;
-	bool killed = view->incident->outcome == OUTCOME_KILLED;
+	bool killed = view->incident->outcome == OUTCOME_KILLED ||
+		      view->incident->outcome == OUTCOME_PANIC;
 
 	put_top(view);
 	html_printf(out, "<h1><span class=\"tag%s\">%s</span> ", killed ? "" : " calm",
@@ -66,6 +96,13 @@ static const char *leaf_of(const char *path)
 	return slash != NULL && slash[1] != '\0' ? slash + 1 : path;
 }
 
+static const char *nobody_text(const struct incident *incident)
+{
+	if (incident->outcome == OUTCOME_UNKNOWN && view_imported(incident))
+		return "not in the log";
+	return incident->outcome == OUTCOME_PANIC ? "the kernel itself" : "nobody";
+}
+
 static void put_who(struct html_view *view)
 {
 	const struct incident *incident = view->incident;
@@ -74,13 +111,13 @@ static void put_who(struct html_view *view)
 
 	card(view, incident->outcome == OUTCOME_ALREADY_EXITING ? "Who was dying" : "Who died");
 	if (incident->victim_count == 0) {
-		html_raw(out, "<p class=\"big\">nobody</p>\n");
+		html_printf(out, "<p class=\"big\">%s</p>\n", nobody_text(incident));
 		html_paragraph(view, "say", "after", 0);
 	} else {
 		const struct task_facts *task = view_victim(incident, 0);
 
 		html_raw(out, "<p class=\"big\">");
-		html_name(out, view_known(task) ? task->comm : "pid ", task->tgid);
+		html_name(out, view_comm_known(task) ? task->comm : "pid ", task->tgid);
 		html_raw(out, "</p>\n");
 		if (total > 1)
 			html_printf(out, "<p class=\"in\">and %u more</p>\n", total - 1);
@@ -133,6 +170,10 @@ static void put_limit_machine(struct html_view *view)
 	html_raw(out, view->judgement->scope == SCOPE_GLOBAL ? " <small>all RAM</small></p>\n"
 							     : " <small>RAM</small></p>\n");
 	html_raw(out, "<dl class=\"amounts\">");
+	if (view_imported(view->incident) && host->free_bytes <= host->total_bytes) {
+		put_amount(view, "free", host->free_bytes);
+		put_meter(view, "free", host->free_bytes, host->total_bytes);
+	}
 	if (host->available_bytes <= host->total_bytes) {
 		put_amount(view, "in use", host->total_bytes - host->available_bytes);
 		put_meter(view, "in use", host->total_bytes - host->available_bytes,
@@ -164,7 +205,9 @@ static void put_limit_cgroup(struct html_view *view, const struct incident_level
 		html_bytes(out, limit);
 		html_raw(out, " <small>memory limit</small></p>\n");
 	} else {
-		html_raw(out, "<small>no memory limit of its own</small></p>\n");
+		html_raw(out, level->max_pages == UNKNOWN_U64
+				      ? "<small>its limit is not known</small></p>\n"
+				      : "<small>no memory limit of its own</small></p>\n");
 	}
 	html_raw(out, "<dl class=\"amounts\">");
 	if (usage != UNKNOWN_U64) {
@@ -220,9 +263,12 @@ static void put_runners(struct html_view *view)
 {
 	const struct judgement *judgement = view->judgement;
 	bool nobody = view->incident->outcome == OUTCOME_NO_KILLABLE;
+	bool imported = view_imported(view->incident);
+	unsigned int least = imported && view->incident->victim_count == 0 ? 1 : 2;
 	int64_t most = 0;
 
-	if (!nobody && (judgement->ranked_count < 2 || judgement->totalpages == UNKNOWN_U64))
+	if (!nobody && (judgement->ranked_count < least ||
+			       (judgement->totalpages == UNKNOWN_U64 && !imported)))
 		return;
 	html_raw(&view->out, "<ol class=\"runners\">\n");
 	for (unsigned int i = 0; i < judgement->ranked_count && i < RUNNERS; i++) {
@@ -242,14 +288,18 @@ static void put_why(struct html_view *view)
 {
 	const struct judgement *judgement = view->judgement;
 	bool nobody = view->incident->outcome == OUTCOME_NO_KILLABLE;
+	bool counted = !view_imported(view->incident) || view->incident->log.has_table;
+	const char *question = nobody ? "Why nobody" : "Why that one";
 	struct html_out *out = &view->out;
 
-	card(view, nobody ? "Why nobody" : "Why that one");
+	if (!nobody && view->incident->victim_count == 0 && view_imported(view->incident))
+		question = "Who was there";
+	card(view, question);
 	if (judgement->has_badness) {
 		html_raw(out, "<p class=\"big\">");
 		html_count(out, judgement->badness.points);
 		html_raw(out, " <small>pages</small></p>\n");
-	} else if (nobody) {
+	} else if (nobody && counted) {
 		html_printf(out, "<p class=\"big\">%u <small>weighed, none killable</small></p>\n",
 			view->incident->candidate_total);
 	}
@@ -264,8 +314,11 @@ static void put_growth(struct html_view *view)
 {
 	card(view, "How it grew");
 	if (!view->incident->growth.valid)
-		html_raw(&view->out, "<p class=\"big\"><small>no history was kept</small></p>\n"
-				     "<p class=\"say\">No flight recorder ran.</p>\n");
+		html_printf(&view->out,
+			"<p class=\"big\"><small>no history was kept</small></p>\n"
+			"<p class=\"say\">%s</p>\n",
+			view_imported(view->incident) ? "A kernel log has none."
+						      : "No flight recorder ran.");
 	html_paragraph(view, "lead", "growth", 0);
 	html_paragraph(view, "say", "growth", 1);
 	html_paragraph(view, "say", "growth", 2);

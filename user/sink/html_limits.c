@@ -116,7 +116,9 @@ void html_composition(struct html_view *view)
 		return;
 	html_section(view, "composition", "What it consisted of");
 	html_raw(&view->out, "<p class=\"say\">By memory.stat of the cgroup whose limit was hit, "
-			     "read just after the kill");
+			     "read ");
+	html_raw(&view->out, view_stat_at_kill(view->incident) ? "by the kernel at the kill"
+							       : "just after the kill");
 	if (view->incident->stat_usage_bytes != UNKNOWN_U64) {
 		html_raw(&view->out, ", when ");
 		html_bytes(&view->out, view->incident->stat_usage_bytes);
@@ -194,11 +196,14 @@ void html_levels(struct html_view *view)
 		{"", false, NULL},
 	};
 	const struct incident *incident = view->incident;
+	bool is_v2;
 
 	if (incident->level_count == 0)
 		return;
+	is_v2 = view_imported(incident) ? !incident->log.limit_v1
+					: (incident->levels[0].flags & EV_LEVEL_V2) != 0;
 	html_section(view, "limits", "Limits on the way up");
-	html_table(view, "Limits", incident->levels[0].flags & EV_LEVEL_V2 ? v2 : v1, COUNT_OF(v2));
+	html_table(view, "Limits", is_v2 ? v2 : v1, COUNT_OF(v2));
 	for (unsigned int i = 0; i < incident->level_count && i < EV_MAX_LEVELS; i++)
 		put_level(view, i);
 	html_table_end(view);
@@ -233,7 +238,7 @@ static void put_exit(struct html_view *view, const struct victim *victim)
 	const struct task_facts *task = view_victim(view->incident, index);
 
 	put_moment(view, victim->exit_ns);
-	html_name(&view->out, view_known(task) ? task->comm : "pid ", task->tgid);
+	html_name(&view->out, view_comm_known(task) ? task->comm : "pid ", task->tgid);
 	html_raw(&view->out, " was gone");
 	if (victim->reaped)
 		html_raw(&view->out, "; the kernel's reaper had taken its memory");
@@ -257,6 +262,21 @@ static void put_exits(struct html_view *view)
 		else if (i == EXITS - 1)
 			html_printf(&view->out, "<li>\xe2\x80\xa6 %u more</li>\n", count - EXITS);
 	}
+}
+
+/* Of a log there is no exit to tell it with. */
+static void put_reaped(struct html_view *view)
+{
+	const struct incident *incident = view->incident;
+	unsigned int count = 0;
+
+	if (!view_imported(incident))
+		return;
+	for (unsigned int i = 0; i < incident->victim_count && i < INCIDENT_VICTIMS; i++)
+		count += incident->victims[i].reaped;
+	if (count > 0)
+		html_printf(&view->out,
+			"<li>the kernel's reaper took the memory of %u of them</li>\n", count);
 }
 
 static const char *closed_text(enum incident_closed closed)
@@ -293,10 +313,16 @@ void html_after(struct html_view *view)
 			view_victims_total(incident) == 1 ? "" : "es");
 	else if (incident->outcome == OUTCOME_NO_KILLABLE)
 		html_raw(out, "the kernel found nobody that it may kill");
+	else if (incident->outcome == OUTCOME_PANIC)
+		html_raw(out, "the kernel stopped in place of killing (vm.panic_on_oom)");
+	else if (incident->outcome == OUTCOME_UNKNOWN)
+		html_raw(out, "the kernel looked for somebody to kill; what came of it is not in "
+			      "the log");
 	else
 		html_raw(out, "whoever was marked was exiting already");
 	html_raw(out, "</li>\n");
 	put_exits(view);
+	put_reaped(view);
 	if (incident->closed != CLOSED_NOT && incident->closed_ns >= incident->time_ns) {
 		put_moment(view, incident->closed_ns);
 		html_raw(out, closed_text(incident->closed));

@@ -85,6 +85,8 @@ void html_sum(struct html_view *view);
 void html_candidates(struct html_view *view);
 void html_victims(struct html_view *view);
 void html_composition(struct html_view *view);
+void html_machine(struct html_view *view);
+void html_zones(struct html_view *view);
 void html_levels(struct html_view *view);
 void html_growth(struct html_view *view);
 void html_after(struct html_view *view);

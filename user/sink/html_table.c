@@ -189,8 +189,5 @@ bool html_is_victim(const struct incident *incident, const struct task_facts *ta
 
 uint64_t html_held_pages(const struct judgement *judgement, const struct task_facts *task)
 {
-	bool exact = view_exact(judgement, task);
-
-	return view_rss(task, EV_RSS_ANON, exact) + view_rss(task, EV_RSS_FILE, exact) +
-	       view_rss(task, EV_RSS_SHMEM, exact);
+	return view_rss_total(task, view_exact(judgement, task));
 }

@@ -47,7 +47,8 @@ static void put_identity(struct html_view *view, const struct task_facts *task)
 		return;
 	if (task->ns_tgid != 0 && task->ns_tgid != task->tgid)
 		fact_number(view, "pid in its container", task->ns_tgid);
-	fact_number(view, "uid", task->uid);
+	if (!(task->unknown & TASK_UNKNOWN_UID))
+		fact_number(view, "uid", task->uid);
 	if (task->ppid != 0)
 		fact_number(view, "parent", task->ppid);
 	if (task->start_ns != 0 && task->start_ns != UNKNOWN_U64) {
@@ -57,10 +58,22 @@ static void put_identity(struct html_view *view, const struct task_facts *task)
 		html_raw(&view->out, text);
 		html_fact_end(view);
 	}
-	fact_number(view, "oom_score_adj", task->oom_score_adj);
+	if (view_adj_known(task))
+		fact_number(view, "oom_score_adj", task->oom_score_adj);
 	if (view->judgement->has_oom_score)
 		fact_number(view, "oom_score", view->judgement->victim_oom_score);
 }
+
+static const struct counter {
+	const char *name;
+	enum ev_rss kind;
+	uint32_t unknown;
+} counters[] = {
+	{"anon", EV_RSS_ANON, TASK_UNKNOWN_ANON},
+	{"file", EV_RSS_FILE, TASK_UNKNOWN_FILE},
+	{"shmem", EV_RSS_SHMEM, TASK_UNKNOWN_SHMEM},
+	{"swap", EV_RSS_SWAP, TASK_UNKNOWN_SWAP},
+};
 
 static void put_memory(struct html_view *view, const struct task_facts *task)
 {
@@ -68,10 +81,13 @@ static void put_memory(struct html_view *view, const struct task_facts *task)
 
 	if (!view_has_memory(task))
 		return;
-	fact_bytes(view, "anon", view_rss(task, EV_RSS_ANON, exact) * view->page_size);
-	fact_bytes(view, "file", view_rss(task, EV_RSS_FILE, exact) * view->page_size);
-	fact_bytes(view, "shmem", view_rss(task, EV_RSS_SHMEM, exact) * view->page_size);
-	fact_bytes(view, "swap", view_rss(task, EV_RSS_SWAP, exact) * view->page_size);
+	if (task->unknown & TASK_UNKNOWN_SPLIT)
+		fact_bytes(view, "resident", task->rss_total_pages * view->page_size);
+	for (size_t i = 0; i < sizeof(counters) / sizeof(counters[0]); i++) {
+		if (!(task->unknown & counters[i].unknown))
+			fact_bytes(view, counters[i].name,
+				view_rss(task, counters[i].kind, exact) * view->page_size);
+	}
 	fact_bytes(view, "page tables", task->pgtables_bytes);
 	if (task->total_vm_pages < UINT64_MAX / view->page_size)
 		fact_bytes(view, "address space", task->total_vm_pages * view->page_size);
@@ -87,7 +103,7 @@ void html_victim(struct html_view *view)
 	task = view_victim(incident, 0);
 	html_section(view, "victim", "The victim");
 	html_facts(view);
-	if (view_known(task)) {
+	if (view_comm_known(task)) {
 		html_fact(view, "name");
 		html_text(&view->out, task->comm);
 		html_fact_end(view);
@@ -127,7 +143,7 @@ static void put_terms(struct html_view *view)
 	put_term(view, "in swap", badness->swap_pages);
 	put_term(view, "page tables", badness->pgtables_pages);
 	html_raw(out, "<tr><th scope=\"row\">oom_score_adj");
-	if (task != NULL && view_known(task))
+	if (task != NULL && view_adj_known(task))
 		html_printf(out, " %d", task->oom_score_adj);
 	html_raw(out, " \xc3\x97 (");
 	html_count(out, badness->total_pages);
@@ -159,23 +175,45 @@ void html_sum(struct html_view *view)
 
 static void put_memory_cells(struct html_view *view, const struct task_facts *task)
 {
-	bool exact = view_exact(view->judgement, task);
+	bool exact = view_exact(view->judgement, task), told = view_has_memory(task);
 
-	if (!view_has_memory(task)) {
-		for (unsigned int i = 0; i < 5; i++)
+	for (size_t i = 0; i < sizeof(counters) / sizeof(counters[0]); i++) {
+		if (told && !(task->unknown & counters[i].unknown))
+			html_cell_pages(view, view_rss(task, counters[i].kind, exact));
+		else
 			html_cell_none(view);
-		return;
 	}
-	html_cell_pages(view, view_rss(task, EV_RSS_ANON, exact));
-	html_cell_pages(view, view_rss(task, EV_RSS_FILE, exact));
-	html_cell_pages(view, view_rss(task, EV_RSS_SHMEM, exact));
-	html_cell_pages(view, view_rss(task, EV_RSS_SWAP, exact));
+	html_cell_bytes(view, told ? task->pgtables_bytes : UNKNOWN_U64);
+}
+
+/* All that older kernels print: the sum. */
+static void put_resident_cells(struct html_view *view, const struct task_facts *task)
+{
+	uint32_t part = TASK_UNKNOWN_ANON | TASK_UNKNOWN_FILE | TASK_UNKNOWN_SHMEM;
+
+	if (task->unknown & TASK_UNKNOWN_SPLIT || !(task->unknown & part))
+		html_cell_pages(view, view_rss_total(task, false));
+	else
+		html_cell_none(view);
+	if (task->unknown & TASK_UNKNOWN_SWAP)
+		html_cell_none(view);
+	else
+		html_cell_pages(view, view_rss(task, EV_RSS_SWAP, false));
 	html_cell_bytes(view, task->pgtables_bytes);
+}
+
+static bool any_split_unknown(const struct incident *incident)
+{
+	for (unsigned int i = 0; i < incident->candidate_count && i < INCIDENT_CANDIDATES; i++) {
+		if (incident->candidates[i].task.unknown & TASK_UNKNOWN_SPLIT)
+			return true;
+	}
+	return false;
 }
 
 static void put_adj_cell(struct html_view *view, const struct task_facts *task)
 {
-	if (view_known(task))
+	if (view_adj_known(task))
 		html_cell_count(view, task->oom_score_adj);
 	else
 		html_cell_none(view);
@@ -188,14 +226,15 @@ static void put_points_cell(
 		html_raw(&view->out, "<td class=\"n no\">");
 		html_text(&view->out, ranked->immune);
 		html_raw(&view->out, "</td>");
-	} else if (view->judgement->totalpages != UNKNOWN_U64 && view_has_memory(task)) {
+	} else if ((view->judgement->totalpages != UNKNOWN_U64 || view_imported(view->incident)) &&
+		   view_has_memory(task)) {
 		html_cell_count(view, ranked->badness.points);
 	} else {
 		html_cell_none(view);
 	}
 }
 
-static void put_candidate(struct html_view *view, unsigned int place)
+static void put_candidate(struct html_view *view, unsigned int place, bool sums)
 {
 	const struct ranked *ranked = &view->judgement->ranked[place];
 	const struct incident *incident = view->incident;
@@ -208,13 +247,18 @@ static void put_candidate(struct html_view *view, unsigned int place)
 	html_cell_id(view, place + 1);
 	html_cell_id(view, candidate->task.tgid);
 	html_cell_text(view, candidate->task.comm);
-	put_memory_cells(view, &candidate->task);
+	if (sums)
+		put_resident_cells(view, &candidate->task);
+	else
+		put_memory_cells(view, &candidate->task);
 	put_adj_cell(view, &candidate->task);
 	put_points_cell(view, ranked, &candidate->task);
-	html_raw(&view->out, "<td class=\"path\">");
-	html_text(&view->out, candidate->cmdline);
-	html_raw(&view->out, "</td>");
-	html_cell_below(view, candidate->cgroup);
+	if (!view_imported(incident)) {
+		html_raw(&view->out, "<td class=\"path\">");
+		html_text(&view->out, candidate->cmdline);
+		html_raw(&view->out, "</td>");
+		html_cell_below(view, candidate->cgroup);
+	}
 	html_row_end(view);
 }
 
@@ -226,16 +270,37 @@ static void put_candidates_note(struct html_view *view)
 
 	html_raw(out, "<p class=\"say\">");
 	html_count(out, incident->candidate_total);
-	html_raw(out, incident->candidates_from_census
-			      ? " processes were found right after the kill"
-			      : " processes were weighed by the kernel");
+	if (view_imported(incident))
+		html_raw(out, incident->candidate_total == 1 ? " process is in the log's table"
+							     : " processes are in the log's table");
+	else
+		html_raw(out, incident->candidates_from_census
+				      ? " processes were found right after the kill"
+				      : " processes were weighed by the kernel");
 	if (incident->candidate_total > view->judgement->ranked_count)
 		html_printf(out, "; the %u largest were kept", view->judgement->ranked_count);
-	html_raw(out, ". Best first, as the kernel would choose; marked: killed.</p>\n");
+	html_raw(out, ". Best first, as the kernel would choose; marked: killed.");
+	if (view_imported(incident) && view->judgement->totalpages == UNKNOWN_U64)
+		html_raw(out, " Points are their pages alone: what oom_score_adj is a share of is "
+			      "not in the log.");
+	html_raw(out, "</p>\n");
 }
+
+/* What of their columns only a trace knows comes last. */
+#define TRACED_COLUMNS 2
 
 void html_candidates(struct html_view *view)
 {
+	static const struct html_column summed[] = {
+		{"#", true, "place by the kernel's sum"},
+		{"pid", true, NULL},
+		{"name", false, NULL},
+		{"resident", true, "anon, file and shmem together: this kernel prints the sum"},
+		{"swap", true, NULL},
+		{"tables", true, "page tables"},
+		{"adj", true, "oom_score_adj"},
+		{"points", true, "the kernel's sum in pages"},
+	};
 	static const struct html_column columns[] = {
 		{"#", true, "place by the kernel's sum"},
 		{"pid", true, NULL},
@@ -251,13 +316,17 @@ void html_candidates(struct html_view *view)
 		{"cgroup", false, "\xe2\x80\xa6: the one whose limit was hit"},
 	};
 
+	bool imported = view_imported(view->incident);
+	bool sums = imported && any_split_unknown(view->incident);
+
 	if (view->judgement->ranked_count == 0)
 		return;
 	html_section(view, "candidates", "All that could have been chosen");
 	put_candidates_note(view);
-	html_table(view, "Candidates", columns, COUNT_OF(columns));
+	html_table(view, "Candidates", sums ? summed : columns,
+		sums ? COUNT_OF(summed) : COUNT_OF(columns) - (imported ? TRACED_COLUMNS : 0));
 	for (unsigned int i = 0; i < view->judgement->ranked_count && i < INCIDENT_CANDIDATES; i++)
-		put_candidate(view, i);
+		put_candidate(view, i, sums);
 	html_table_end(view);
 	html_section_end(view);
 }
@@ -301,14 +370,15 @@ static void put_killed(struct html_view *view, unsigned int index)
 
 	html_row(view, index == 0);
 	html_cell_id(view, task->tgid);
-	if (view_known(task))
+	if (view_comm_known(task))
 		html_cell_text(view, task->comm);
 	else
 		html_cell_none(view);
 	html_cell_literal(view, why_text(victim->why));
 	put_memory_cells(view, task);
 	put_adj_cell(view, task);
-	put_gone_cell(view, victim);
+	if (!view_imported(view->incident))
+		put_gone_cell(view, victim);
 	html_row_end(view);
 }
 
@@ -336,7 +406,7 @@ void html_victims(struct html_view *view)
 	if (fold)
 		html_printf(&view->out, "<details><summary>%u processes</summary>\n",
 			incident->victim_count);
-	html_table(view, "Killed", columns, COUNT_OF(columns));
+	html_table(view, "Killed", columns, COUNT_OF(columns) - view_imported(incident));
 	for (unsigned int i = 0; i < incident->victim_count && i < INCIDENT_VICTIMS; i++)
 		put_killed(view, i);
 	html_table_end(view);

@@ -4,6 +4,7 @@
 
 #include "sink/html_words.h"
 #include "sink/text_parts.h"
+#include "sink/view.h"
 
 static void take(const char *label, const char *text, void *arg)
 {
@@ -32,6 +33,10 @@ void html_words_of(struct html_words *words, const struct sink_context *context,
 		words->tag = "NOBODY KILLED";
 	else if (incident->outcome == OUTCOME_ALREADY_EXITING)
 		words->tag = "NOT KILLED";
+	else if (incident->outcome == OUTCOME_PANIC)
+		words->tag = "PANIC";
+	else if (incident->outcome == OUTCOME_UNKNOWN && view_imported(incident))
+		words->tag = "OOM";
 	text_paragraphs(context, incident, judgement, take, words);
 }
 

@@ -8,6 +8,9 @@
 #include "sink/json_parts.h"
 #include "sink/view.h"
 
+/* PAGE_COUNTER_MAX with the largest pages that there are. */
+#define NO_LIMIT_BYTES ((uint64_t)INT64_MAX - 65535)
+
 static const char *const event_names[EV_EVENT_COUNT] = {
 	[EV_EVENT_LOW] = "low",
 	[EV_EVENT_HIGH] = "high",
@@ -222,7 +225,7 @@ static void put_composition(
 	json_end_filled(buf, start, '}');
 	if (buf->len > before)
 		json_add_string(
-			buf, "composition_at", view_imported(incident) ? "kernel" : "after");
+			buf, "composition_at", view_stat_at_kill(incident) ? "kernel" : "after");
 }
 
 static void put_where(struct buf *buf, const struct sink_context *context,
@@ -255,7 +258,7 @@ static void put_logged_request(struct buf *buf, const struct incident *incident)
 	json_add_string(buf, "gfp_flags", incident->log.gfp_flags);
 	if (incident->nodemask != UNKNOWN_U64)
 		json_add_hex(buf, "nodemask", incident->nodemask);
-	if (incident->mems_allowed != UNKNOWN_U64)
+	if (incident->mems_allowed != UNKNOWN_U64 && view_imported(incident))
 		json_add_hex(buf, "mems_allowed", incident->mems_allowed);
 	json_add_string(buf, "kernel_message", incident->message);
 }
@@ -264,12 +267,10 @@ static void put_request(struct buf *buf, const struct incident *incident)
 {
 	char flags[512];
 
-	if (view_imported(incident)) {
+	if (!incident->has_oc) {
 		put_logged_request(buf, incident);
 		return;
 	}
-	if (!incident->has_oc)
-		return;
 	flags[0] = '\0';
 	gfp_flags_text(incident->gfp_mask, flags, sizeof(flags));
 	json_add_i64(buf, "order", incident->order);
@@ -367,6 +368,22 @@ static void put_missing(struct buf *buf, const struct judgement *judgement)
 	json_end(buf, ']');
 }
 
+/* The same counters a moment earlier, as the kernel printed them. */
+static void put_logged_limit(struct buf *buf, const struct incident *incident)
+{
+	const struct incident_log *log = &incident->log;
+	size_t start;
+
+	if (!log->joined)
+		return;
+	start = json_begin(buf, "kernel_log_limit", '{');
+	json_add_u64(buf, "usage_bytes", log->usage_bytes);
+	if (log->limit_bytes < NO_LIMIT_BYTES)
+		json_add_u64(buf, "limit_bytes", log->limit_bytes);
+	json_add_u64(buf, "failcnt", log->failcnt);
+	json_end_filled(buf, start, '}');
+}
+
 static void put_honesty(struct buf *buf, const struct sink_context *context,
 	const struct incident *incident, const struct judgement *judgement)
 {
@@ -374,7 +391,7 @@ static void put_honesty(struct buf *buf, const struct sink_context *context,
 
 	put_verdicts(buf, judgement);
 	if (view_imported(incident)) {
-		json_add_string(buf, "source", "import");
+		json_add_string(buf, "source", incident->log.followed ? "kmsg" : "import");
 		put_missing(buf, judgement);
 		return;
 	}
@@ -383,6 +400,7 @@ static void put_honesty(struct buf *buf, const struct sink_context *context,
 		json_add_string(buf, "kernel_log", kmsg_state_name(incident->kmsg));
 	if (incident->kmsg == KMSG_DIFFERS)
 		json_add_string(buf, "kernel_log_difference", incident->kmsg_difference);
+	put_logged_limit(buf, incident);
 	json_hooks(buf, context);
 	put_missing(buf, judgement);
 	json_add_u64(buf, "lost_events", incident->lost_events);

@@ -408,7 +408,7 @@ static void put_request(struct text_view *view)
 	struct buf *text = &view->scratch;
 	char flags[512] = "";
 
-	if (view_imported(incident) ? !incident->log.has_order : !incident->has_oc)
+	if (!incident_order_known(incident))
 		return;
 	if (incident->order < 0 || incident->order > 31)
 		return;
@@ -418,7 +418,7 @@ static void put_request(struct text_view *view)
 		buf_printf(text, ", for %llu%cpages in one piece (", 1ULL << incident->order,
 			FLOW_GLUE);
 	glue_exact(text, (uint64_t)page_size << incident->order);
-	if (view_imported(incident))
+	if (!incident->has_oc)
 		snprintf(flags, sizeof(flags), "%s", incident->log.gfp_flags);
 	else
 		gfp_flags_text(incident->gfp_mask, flags, sizeof(flags));
@@ -607,6 +607,19 @@ static void put_missing(struct text_view *view)
 	flow_take(&view->flow, &view->scratch);
 }
 
+/* What the record has from there, and not from the kernel's structures. */
+static void put_taken(struct text_view *view)
+{
+	const struct incident *incident = view->incident;
+	bool limit = !incident->has_oc && incident->log.has_scope;
+
+	if (limit)
+		buf_puts(&view->scratch, ", and tells whose limit it was");
+	if (incident->stat_at_kill)
+		buf_puts(&view->scratch, limit ? " and what filled it at the kill"
+					       : ", and tells what filled the limit at the kill");
+}
+
 static void put_kernel_log(struct text_view *view)
 {
 	const struct incident *incident = view->incident;
@@ -615,11 +628,13 @@ static void put_kernel_log(struct text_view *view)
 	switch (incident->kmsg) {
 	case KMSG_AGREES:
 		buf_puts(text, "the kernel log agrees");
+		put_taken(view);
 		break;
 	case KMSG_DIFFERS:
 		buf_puts(text, "THE KERNEL LOG DIFFERS: ");
 		text_terminal(
 			text, incident->kmsg_difference, strlen(incident->kmsg_difference), 0);
+		put_taken(view);
 		break;
 	case KMSG_NOT_SEEN:
 		buf_puts(text, "the kernel log has no line of it so far");
@@ -657,7 +672,8 @@ static void put_source(struct text_view *view)
 
 	flow_label(&view->flow, "source");
 	if (view_imported(view->incident)) {
-		buf_puts(text, "a kernel log");
+		buf_puts(text,
+			view->incident->log.followed ? "the kernel log alone" : "a kernel log");
 		if (view->incident->log.page_size_assumed)
 			buf_puts(text, ", pages taken for 4 KiB");
 		flow_take(&view->flow, text);

@@ -56,6 +56,16 @@ bool view_imported(const struct incident *incident)
 	return incident->source == INCIDENT_IMPORTED;
 }
 
+bool view_stat_at_kill(const struct incident *incident)
+{
+	return view_imported(incident) || incident->stat_at_kill;
+}
+
+bool view_comm_known(const struct task_facts *task)
+{
+	return view_known(task) && !(task->unknown & TASK_UNKNOWN_COMM);
+}
+
 bool view_adj_known(const struct task_facts *task)
 {
 	return view_known(task) && !(task->unknown & TASK_UNKNOWN_ADJ);

@@ -35,6 +35,11 @@ const struct task_facts *view_chosen(const struct incident *incident);
 /* Out of a kernel log: what that does not tell is left out. */
 bool view_imported(const struct incident *incident);
 
+/* Is what filled the limit's cgroup told as it was at the kill, not a moment later? */
+bool view_stat_at_kill(const struct incident *incident);
+
+/* The name is known, and not only the pid. */
+bool view_comm_known(const struct task_facts *task);
 bool view_adj_known(const struct task_facts *task);
 
 /* More than pid and time is known. */

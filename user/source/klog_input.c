@@ -6,10 +6,10 @@
 #include <string.h>
 #include <sys/types.h>
 
+#include "source/klog_needles.h"
 #include "source/klog_unpack.h"
 
 #define BUFFER_BYTES (512U << 10)
-#define NEEDLES_MAX 16
 
 struct klog_input {
 	struct klog_unpack *unpack;
@@ -18,10 +18,9 @@ struct klog_input {
 	bool in_long; /* the rest of a line that was cut is passed over */
 	uint64_t cut, lines;
 	size_t at, len; /* of data */
-	/* For each needle: where it is next, as an offset into data; `len`: nowhere. Holds while
-	 * `searched` is `len`. */
-	size_t next[NEEDLES_MAX];
-	size_t searched;
+	struct klog_needles needles;
+	size_t clean; /* no needle begins before this offset into data and behind `at` */
+	bool is_needle; /* one begins there */
 	char data[BUFFER_BYTES];
 };
 
@@ -59,8 +58,10 @@ static bool fill(struct klog_input *input)
 	if (input->at) {
 		memmove(input->data, input->data + input->at, input->len - input->at);
 		input->len -= input->at;
+		if (input->clean < input->at)
+			input->is_needle = false;
+		input->clean = input->clean > input->at ? input->clean - input->at : 0;
 		input->at = 0;
-		input->searched = 0;
 	}
 	got = klog_unpack_read(input->unpack, input->data + input->len, BUFFER_BYTES - input->len);
 	if (got <= 0) {
@@ -128,23 +129,27 @@ int klog_input_line(struct klog_input *input, const char **ret_line, size_t *ret
 	}
 }
 
-static size_t next_needle(struct klog_input *input, const char *const *needles)
+/* Where the next one is; the end of what was read: nowhere in it. */
+static size_t next_needle(struct klog_input *input, const char *const *texts)
 {
-	bool known = input->searched == input->len;
-	size_t best = input->len;
+	const struct klog_needles *needles = &input->needles;
+	const char *found;
 
-	for (size_t i = 0; needles[i] && i < NEEDLES_MAX; i++) {
-		if (!known || input->next[i] < input->at) {
-			const char *found = memmem(input->data + input->at, input->len - input->at,
-				needles[i], strlen(needles[i]));
-
-			input->next[i] = found ? (size_t)(found - input->data) : input->len;
-		}
-		if (input->next[i] < best)
-			best = input->next[i];
+	if (!needles->count)
+		klog_needles_set(&input->needles, texts);
+	if (input->clean < input->at) {
+		input->clean = input->at;
+		input->is_needle = false;
 	}
-	input->searched = input->len;
-	return best;
+	if (input->is_needle)
+		return input->clean;
+	found = klog_needles_find(needles, input->data + input->clean, input->len - input->clean);
+	input->is_needle = found;
+	if (found)
+		input->clean = (size_t)(found - input->data);
+	else if (input->len - input->clean >= needles->longest)
+		input->clean = input->len - needles->longest + 1;
+	return found ? input->clean : input->len;
 }
 
 /* Keeps whole lines of the last KLOG_LOOKBACK bytes before `stop`. */

@@ -283,7 +283,6 @@ static bool parse_task_in(struct scan body, struct klog_line *ret)
 static bool parse_usage(struct scan body, struct klog_line *ret)
 {
 	static const char *const names[] = {"memory: ", "memory+swap: ", "kmem: ", "swap: "};
-	uint64_t failures;
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		struct scan rest = body;
@@ -293,12 +292,12 @@ static bool parse_usage(struct scan body, struct klog_line *ret)
 			continue;
 		ret->kind = KLOG_USAGE;
 		ret->usage.which = (enum klog_usage)i;
-		ret->usage.limit_kb = UNKNOWN_U64;
+		ret->usage.limit_kb = ret->usage.failcnt = UNKNOWN_U64;
 		if (scan_text(&rest, ", limit ") && scan_u64(&rest, &ret->usage.limit_kb) &&
 			!scan_text(&rest, "kB"))
 			ret->usage.limit_kb = UNKNOWN_U64;
 		ret->whole = ret->usage.limit_kb != UNKNOWN_U64 && scan_text(&rest, ", failcnt ") &&
-			     scan_u64(&rest, &failures) && scan_done(&rest);
+			     scan_u64(&rest, &ret->usage.failcnt) && scan_done(&rest);
 		return true;
 	}
 	return false;
@@ -544,38 +543,47 @@ static bool parse_boot(struct scan body, struct klog_line *ret)
 	return true;
 }
 
+/* What one leaves behind that gave up is none of the next one's. */
+static bool attempt(bool (*parse)(struct scan body, struct klog_line *ret), struct scan body,
+	struct klog_line *ret)
+{
+	memset(ret, 0, sizeof(*ret));
+	return parse(body, ret);
+}
+
 /* What begins with words of its own. */
 static bool parse_known(struct scan body, struct klog_line *ret)
 {
 	switch (*body.at) {
 	case 'M':
-		return klog_parse_kill(body, ret) || klog_parse_choice(body, ret) ||
-		       parse_task_in(body, ret) || parse_stats(body, ret);
+		return attempt(klog_parse_kill, body, ret) ||
+		       attempt(klog_parse_choice, body, ret) || attempt(parse_task_in, body, ret) ||
+		       attempt(parse_stats, body, ret);
 	case 'O':
-		return klog_parse_kill(body, ret) || klog_parse_choice(body, ret) ||
-		       parse_end(body, ret);
+		return attempt(klog_parse_kill, body, ret) ||
+		       attempt(klog_parse_choice, body, ret) || attempt(parse_end, body, ret);
 	case 'K':
-		return klog_parse_kill(body, ret) || klog_parse_choice(body, ret) ||
-		       parse_end(body, ret);
+		return attempt(klog_parse_kill, body, ret) ||
+		       attempt(klog_parse_choice, body, ret) || attempt(parse_end, body, ret);
 	case 'k':
-		return klog_parse_choice(body, ret) || parse_usage(body, ret);
+		return attempt(klog_parse_choice, body, ret) || attempt(parse_usage, body, ret);
 	case 'T':
-		return parse_task_in(body, ret) || parse_group(body, ret);
+		return attempt(parse_task_in, body, ret) || attempt(parse_group, body, ret);
 	case 'C':
 	case 'P':
-		return parse_cpu(body, ret);
+		return attempt(parse_cpu, body, ret);
 	case 'L':
-		return parse_boot(body, ret);
+		return attempt(parse_boot, body, ret);
 	case 'o':
-		return klog_parse_summary(body, ret) || parse_reaped(body, ret) ||
-		       parse_suppressed(body, ret);
+		return attempt(klog_parse_summary, body, ret) || attempt(parse_reaped, body, ret) ||
+		       attempt(parse_suppressed, body, ret);
 	case 'd':
-		return parse_suppressed(body, ret);
+		return attempt(parse_suppressed, body, ret);
 	case 's':
 	case 'S':
-		return parse_sysrq(body, ret) || parse_usage(body, ret);
+		return attempt(parse_sysrq, body, ret) || attempt(parse_usage, body, ret);
 	case 'm':
-		return parse_usage(body, ret);
+		return attempt(parse_usage, body, ret);
 	default:
 		return false;
 	}
@@ -590,18 +598,18 @@ void klog_line_parse(struct scan body, const struct klog_layout *layout, struct 
 	if (scan_done(&inner))
 		return;
 	/* Rows may have names that look like anything else; nothing else looks like a row. */
-	if (*inner.at == '[' && (parse_table(inner, ret) || parse_row(inner, layout, ret) ||
-					parse_stack(inner, ret)))
+	if (*inner.at == '[' &&
+		(attempt(parse_table, inner, ret) || parse_row(inner, layout, ret) ||
+			attempt(parse_stack, inner, ret)))
 		return;
 	/* A name comes first here, blanks and all. */
-	if (parse_invoked(body, ret) || parse_cpuset(body, ret))
+	if (attempt(parse_invoked, body, ret) || attempt(parse_cpuset, body, ret))
 		return;
-	if (parse_known(inner, ret) || klog_memory_parse(inner, ret) || parse_stat(inner, ret) ||
-		parse_stack(inner, ret) || klog_parse_exiting(inner, ret) ||
-		parse_alloc_failure(inner, ret))
+	if (parse_known(inner, ret) || attempt(klog_memory_parse, inner, ret) ||
+		attempt(parse_stat, inner, ret) || attempt(parse_stack, inner, ret) ||
+		attempt(klog_parse_exiting, inner, ret) || attempt(parse_alloc_failure, inner, ret))
 		return;
-	ret->kind = KLOG_NONE;
-	ret->whole = false;
+	memset(ret, 0, sizeof(*ret));
 }
 
 uint64_t klog_node_mask(struct scan list)

@@ -195,7 +195,7 @@ struct klog_line {
 		} task_in;
 		struct {
 			enum klog_usage which;
-			uint64_t usage_kb, limit_kb;
+			uint64_t usage_kb, limit_kb, failcnt;
 		} usage;
 		struct {
 			struct scan path, list; /* "cache:1KB rss:2KB"; empty: lines follow */

@@ -535,6 +535,13 @@ void klog_stream_line(struct klog_stream *stream, const char *line, size_t len)
 	take(stream, &prefix, len);
 }
 
+void klog_stream_entry(struct klog_stream *stream, const struct klog_entry *entry)
+{
+	end_entry(stream);
+	memcpy(&stream->entry, entry, offsetof(struct klog_entry, text) + entry->len);
+	take_entry(stream);
+}
+
 void klog_stream_end(struct klog_stream *stream)
 {
 	end_entry(stream);

@@ -12,6 +12,7 @@
 
 #include <stddef.h>
 
+#include "source/klog_entry.h"
 #include "source/klog_input.h"
 #include "source/klog_line.h"
 #include "source/klog_prefix.h"
@@ -34,6 +35,8 @@ struct klog_stream *klog_stream_new(struct klog_input *input, klog_record_fn fn,
 void klog_stream_free(struct klog_stream *stream);
 
 void klog_stream_line(struct klog_stream *stream, const char *line, size_t len);
+/* An entry of a journal, in place of a line. */
+void klog_stream_entry(struct klog_stream *stream, const struct klog_entry *entry);
 void klog_stream_end(struct klog_stream *stream); /* what is held back is told */
 
 /* Nothing that matters is held back: lines without interest may be passed over, if

@@ -8,7 +8,6 @@
 
 #include "facts/scan.h"
 
-#define RECORD_MAX 8192 /* PRINTK_MESSAGE_MAX has been no more on any kernel */
 #define FACILITY_SHIFT 3
 #define COMM_MAX 15
 #define REFUSALS_MAX 64 /* EINVAL is for one record that is too long: more in a row are no kmsg */
@@ -177,15 +176,27 @@ int kmsg_open(const char *path)
 	return fd;
 }
 
-int kmsg_next(int fd, struct kmsg_kill *ret, uint64_t *lost)
+/* One of the kernel's own? The lines that follow (" KEY=value") are cut off. */
+static bool take_record(struct kmsg_record *record)
 {
-	char record[RECORD_MAX];
+	struct scan scan = scan_of(record->text, record->len), line, header;
+
+	if (!scan_line(&scan, &line))
+		return false;
+	record->len = scan_left(&line);
+	header = line;
+	return parse_header(&header, &record->time_us);
+}
+
+int kmsg_next(int fd, struct kmsg_record *ret, uint64_t *lost)
+{
 	int refusals = 0;
 
 	for (;;) {
-		ssize_t len = read(fd, record, sizeof(record));
+		ssize_t len = read(fd, ret->text, sizeof(ret->text));
 
-		if (len > 0 && parse_kmsg_kill(record, (size_t)len, ret))
+		ret->len = len > 0 ? (size_t)len : 0;
+		if (len > 0 && take_record(ret))
 			return 1;
 		if (len == 0 || (len < 0 && errno == EAGAIN))
 			return 0;

@@ -1,0 +1,415 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cmd/kmsg_live.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/signalfd.h>
+#include <sysexits.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "cmd/filter.h"
+#include "cmd/output.h"
+#include "facts/rights.h"
+#include "judge/judgement.h"
+#include "model/imported.h"
+#include "model/klog_report.h"
+#include "sink/sink.h"
+#include "source/klog_stream.h"
+#include "source/kmsg.h"
+
+#define MS_NS 1000000ULL
+/* The lines of a report follow each other at once; a group's deaths, too. */
+#define QUIET_NS (150 * MS_NS)
+/* One whose end does not come: the kernel's console may be slow. */
+#define CUT_NS (10000 * MS_NS)
+#define RECORD_BYTES (SINK_JSON_MAX > SINK_TEXT_MAX ? SINK_JSON_MAX : SINK_TEXT_MAX)
+
+struct follower {
+	const struct live_options *options;
+	const struct host_facts *host;
+	struct sink_context sink;
+	struct klog_stream *stream;
+	struct klog_reports *reports;
+	struct importer *importer;
+	int kmsg_fd, signal_fd, epoll_fd;
+	uint64_t ends_ns; /* CLOCK_BOOTTIME, as all of these; UINT64_MAX: no end */
+	uint64_t last_ns; /* when the last line of a report was read */
+	bool stamped; /* ahead_ns is known */
+	int64_t ahead_ns; /* CLOCK_MONOTONIC less the log's clock, the least that was seen */
+	uint64_t lines, lost_told, told;
+	bool ended;
+	int output_error;
+	struct run_totals totals;
+	struct kmsg_record record;
+	struct incident incident;
+	struct host_facts log_host;
+	struct judgement judgement;
+	char text[RECORD_BYTES];
+};
+
+static uint64_t clock_ns(clockid_t clock)
+{
+	struct timespec now;
+
+	clock_gettime(clock, &now);
+	return now.tv_sec * 1000000000ULL + now.tv_nsec;
+}
+
+static void remark(const struct follower *follower, const char *text)
+{
+	if (!follower->options->quiet)
+		fprintf(stderr, "oomsnoop: %s\n", text);
+}
+
+/* --- telling --- */
+
+static void end_run(struct follower *follower, const char *reason)
+{
+	if (!follower->ended)
+		follower->totals.reason = reason;
+	follower->ended = true;
+}
+
+static bool muted(const struct follower *follower)
+{
+	return follower->output_error ||
+	       (follower->options->max_events &&
+		       follower->totals.incidents >= follower->options->max_events);
+}
+
+static void print(struct follower *follower, const struct buf *buf)
+{
+	if (!follower->output_error)
+		follower->output_error = output_write(buf->data, buf->len);
+}
+
+static void emit(struct follower *follower)
+{
+	const struct incident *incident = &follower->incident;
+	bool json = follower->options->json;
+	struct buf buf;
+	int error;
+
+	buf_init(&buf, follower->text, sizeof(follower->text));
+	if (follower->told && !json)
+		buf_putc(&buf, '\n');
+	error = json ? json_incident(&buf, &follower->sink, incident, &follower->judgement)
+		     : text_incident(&buf, &follower->sink, incident, &follower->judgement);
+	if (error) {
+		fprintf(stderr, "oomsnoop: the record of incident %u does not fit and is lost\n",
+			incident->number);
+		follower->totals.lost_events++;
+		return;
+	}
+	print(follower, &buf);
+	follower->told++;
+}
+
+/* The log's clock stands still in a suspend and is set by nobody. */
+static void date_incident(const struct follower *follower, struct incident_log *log)
+{
+	int64_t age;
+
+	if (!log->has_mono || !follower->stamped)
+		return;
+	age = (int64_t)clock_ns(CLOCK_MONOTONIC) - follower->ahead_ns - (int64_t)log->mono_ns;
+	log->has_time = true;
+	log->zone_assumed = false;
+	log->wall_ns = (int64_t)clock_ns(CLOCK_REALTIME) - age;
+}
+
+static void tell(void *arg, const struct klog_report *report)
+{
+	static const struct coverage nothing_traced;
+	struct follower *follower = arg;
+	struct incident *incident = &follower->incident;
+
+	if (muted(follower) ||
+		!importer_incident(follower->importer, report, incident, &follower->log_host))
+		return;
+	incident->number = (uint32_t)report->sequence;
+	incident->log.followed = true;
+	date_incident(follower, &incident->log);
+	judge_incident(incident, follower->host, &nothing_traced, &follower->judgement);
+	if (!filter_passes(follower->options, incident, &follower->judgement))
+		return;
+	follower->totals.incidents++;
+	follower->totals.kills += incident->outcome == OUTCOME_KILLED;
+	follower->totals.victims += incident->victim_count + incident->victims_dropped;
+	emit(follower);
+	if (muted(follower))
+		end_run(follower, "max-events");
+}
+
+/* --- reading --- */
+
+static void take_line(void *arg, const struct klog_record *record)
+{
+	struct follower *follower = arg;
+
+	follower->last_ns = clock_ns(CLOCK_BOOTTIME);
+	klog_reports_record(follower->reports, record);
+}
+
+static void take_stamp(struct follower *follower)
+{
+	int64_t ahead =
+		(int64_t)clock_ns(CLOCK_MONOTONIC) - (int64_t)follower->record.time_us * 1000;
+
+	if (!follower->stamped || ahead < follower->ahead_ns)
+		follower->ahead_ns = ahead;
+	follower->stamped = true;
+}
+
+static void tell_lost(struct follower *follower)
+{
+	uint64_t lost = follower->totals.kmsg_lost - follower->lost_told;
+
+	if (!lost)
+		return;
+	fprintf(stderr,
+		"oomsnoop: %llu records of the kernel log were overwritten before they could be read: "
+		"kills may be missing, or told in part\n",
+		(unsigned long long)lost);
+	follower->lost_told = follower->totals.kmsg_lost;
+}
+
+/* When what is open has come to its end; UINT64_MAX: nothing is open. */
+static uint64_t deadline(const struct follower *follower)
+{
+	if (klog_reports_idle(follower->reports))
+		return UINT64_MAX;
+	return follower->last_ns + (klog_reports_settled(follower->reports) ? QUIET_NS : CUT_NS);
+}
+
+/* 0 or -errno. */
+static int drain(struct follower *follower)
+{
+	struct kmsg_record *record = &follower->record;
+	int more = 0;
+
+	while (!follower->ended &&
+		(more = kmsg_next(follower->kmsg_fd, record, &follower->totals.kmsg_lost)) > 0) {
+		take_stamp(follower);
+		klog_reports_at(follower->reports, ++follower->lines);
+		klog_stream_line(follower->stream, record->text, record->len);
+	}
+	klog_stream_end(follower->stream);
+	tell_lost(follower);
+	if (clock_ns(CLOCK_BOOTTIME) >= deadline(follower))
+		klog_reports_end(follower->reports);
+	return more < 0 ? more : 0;
+}
+
+/* --- the loop --- */
+
+static int watch_fd(const struct follower *follower, int fd, uint32_t events)
+{
+	struct epoll_event event = {.events = events, .data.fd = fd};
+
+	return epoll_ctl(follower->epoll_fd, EPOLL_CTL_ADD, fd, &event) ? -errno : 0;
+}
+
+static int open_loop(struct follower *follower)
+{
+	sigset_t signals;
+	int error;
+
+	sigemptyset(&signals);
+	sigaddset(&signals, SIGINT);
+	sigaddset(&signals, SIGTERM);
+	sigaddset(&signals, SIGHUP);
+	if (sigprocmask(SIG_BLOCK, &signals, NULL))
+		return -errno;
+	follower->signal_fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
+	follower->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	if (follower->signal_fd < 0 || follower->epoll_fd < 0)
+		return -errno;
+	error = watch_fd(follower, follower->signal_fd, EPOLLIN);
+	if (!error)
+		error = watch_fd(follower, follower->kmsg_fd, EPOLLIN);
+	/* A reader that has gone is noticed without writing. A file cannot be watched, and need not
+	 * be. */
+	if (!error)
+		watch_fd(follower, STDOUT_FILENO, 0);
+	return error;
+}
+
+static int wait_ms(const struct follower *follower)
+{
+	uint64_t now = clock_ns(CLOCK_BOOTTIME), until = deadline(follower);
+
+	if (follower->ends_ns < until)
+		until = follower->ends_ns;
+	if (until == UINT64_MAX)
+		return -1;
+	if (until <= now)
+		return 0;
+	return until - now < 1000 * MS_NS ? (int)((until - now) / MS_NS) + 1 : 1000;
+}
+
+static void take_events(struct follower *follower, const struct epoll_event *events, int count)
+{
+	for (int i = 0; i < count; i++) {
+		if (events[i].data.fd == follower->signal_fd)
+			end_run(follower, "signal");
+		else if (events[i].data.fd == STDOUT_FILENO)
+			follower->output_error = -EPIPE;
+	}
+}
+
+static int follow(struct follower *follower)
+{
+	struct epoll_event events[4];
+	int error = 0;
+
+	while (!follower->ended && !follower->output_error && !error) {
+		int count = epoll_wait(follower->epoll_fd, events, 4, wait_ms(follower));
+
+		if (count < 0 && errno != EINTR)
+			return -errno;
+		error = drain(follower);
+		take_events(follower, events, count);
+		if (clock_ns(CLOCK_BOOTTIME) >= follower->ends_ns)
+			end_run(follower, "timeout");
+	}
+	klog_reports_end(follower->reports);
+	return error;
+}
+
+/* --- the run --- */
+
+static int open_tables(struct follower *follower)
+{
+	follower->stream = klog_stream_new(NULL, take_line, follower);
+	follower->reports = klog_reports_new(tell, follower);
+	follower->importer = importer_new(NULL);
+	if (!follower->stream || !follower->reports || !follower->importer ||
+		klog_reports_bound(follower->reports, KLOG_ROWS_MAX))
+		return -ENOMEM;
+	importer_page_size(follower->importer, follower->host->page_size);
+	return open_loop(follower);
+}
+
+static void tell_run(struct follower *follower, bool begins)
+{
+	uint64_t now = clock_ns(CLOCK_BOOTTIME);
+	struct buf buf;
+
+	if (!follower->options->json || follower->output_error)
+		return;
+	follower->sink.wall_minus_boot_ns = (int64_t)(clock_ns(CLOCK_REALTIME) - now);
+	buf_init(&buf, follower->text, sizeof(follower->text));
+	if (!(begins ? json_start(&buf, &follower->sink, now)
+		     : json_stop(&buf, &follower->sink, now, &follower->totals)))
+		print(follower, &buf);
+}
+
+static void tell_ready(struct follower *follower)
+{
+	static const char ready[] = "READY\n";
+	const struct live_options *options = follower->options;
+
+	tell_run(follower, true);
+	if (options->ready_fd >= 0 &&
+		write(options->ready_fd, ready, sizeof(ready) - 1) != sizeof(ready) - 1)
+		fprintf(stderr, "oomsnoop: --ready-fd %d: %s\n", options->ready_fd,
+			strerror(errno));
+	if (options->growth || options->warn_count)
+		fprintf(stderr, "oomsnoop: --growth and --warn tell nothing: no history is kept\n");
+	if (options->cgroup)
+		remark(follower, "a kill without a report names no cgroup: --cgroup leaves it out");
+	remark(follower, "watching for OOM kills; Ctrl-C ends");
+}
+
+static void protect(void)
+{
+	struct rights_protection protection;
+
+	tzset();
+	rights_protect("", &protection);
+	rights_drop(0);
+}
+
+static int tell_end(struct follower *follower, int error)
+{
+	const struct run_totals *totals = &follower->totals;
+
+	if (follower->output_error)
+		follower->totals.reason = "output-closed";
+	else if (error)
+		follower->totals.reason = "failed";
+	tell_run(follower, false);
+	if (error)
+		fprintf(stderr, "oomsnoop: the kernel log cannot be read any more: %s\n",
+			strerror(-error));
+	if (follower->output_error && follower->output_error != -EPIPE) {
+		fprintf(stderr, "oomsnoop: cannot write to stdout: %s\n",
+			strerror(-follower->output_error));
+		return EX_IOERR;
+	}
+	if (!follower->options->quiet && !follower->output_error)
+		fprintf(stderr, "oomsnoop: %llu incidents, %llu processes killed\n",
+			(unsigned long long)totals->incidents, (unsigned long long)totals->victims);
+	return error ? EX_IOERR : 0;
+}
+
+static int run(struct follower *follower)
+{
+	const struct live_options *options = follower->options;
+	int error = open_tables(follower);
+
+	if (error) {
+		fprintf(stderr, "oomsnoop: cannot follow the kernel log: %s\n", strerror(-error));
+		return 1;
+	}
+	protect();
+	tell_ready(follower);
+	follower->ends_ns =
+		options->timeout_ns ? clock_ns(CLOCK_BOOTTIME) + options->timeout_ns : UINT64_MAX;
+	return tell_end(follower, follow(follower));
+}
+
+static void close_fd(int fd)
+{
+	if (fd >= 0)
+		close(fd);
+}
+
+int kmsg_live_run(const struct live_options *options, const struct host_facts *host, int kmsg_fd)
+{
+	struct follower *follower = calloc(1, sizeof(*follower));
+	int status = 1;
+
+	fprintf(stderr,
+		"oomsnoop: follows the kernel log alone: no history, no command lines, no candidates but "
+		"those of the kernel's own table, nothing of what comes after a kill; a kill whose report "
+		"the kernel leaves out is told by its one line\n");
+	if (follower) {
+		follower->options = options;
+		follower->host = host;
+		follower->kmsg_fd = kmsg_fd;
+		follower->signal_fd = follower->epoll_fd = -1;
+		follower->sink = (struct sink_context) {.host = host,
+			.tier = "kernel-log",
+			.color = !options->json && output_color(options->color),
+			.width = output_width()};
+		status = run(follower);
+		close_fd(follower->signal_fd);
+		close_fd(follower->epoll_fd);
+		klog_stream_free(follower->stream);
+		klog_reports_free(follower->reports);
+		importer_free(follower->importer);
+	} else {
+		fprintf(stderr, "oomsnoop: %s\n", strerror(ENOMEM));
+	}
+	free(follower);
+	close_fd(kmsg_fd);
+	return status;
+}
