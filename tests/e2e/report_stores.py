@@ -14,6 +14,8 @@ from cli_test import differ, run, status_errors, unsafe_bytes
 from recording import Folder, Recording
 from reporting import ALL, COMMANDS, EX_DATAERR, EX_NOPERM, NOBODY, capture, listed, ok
 
+DOCS = Path(__file__).resolve().parents[2] / 'docs' / 'capture.md'
+
 
 def test_nobody(binary):
     """Neither root nor BPF nor a right to write: a file that somebody sent."""
@@ -29,6 +31,21 @@ def test_nobody(binary):
             out, _ = ok(binary, *words, store, wrap=NOBODY)
             yield from differ(f'{words} says something', bool(out), True)
         yield from differ('files', os.listdir(folder), ['oom.db'])
+
+
+def test_documented_queries(binary):
+    """What docs/capture.md tells people to ask works as it stands there, and has an answer."""
+    case = capture(binary)
+    questions = re.findall(r'```sql\n(.*?)```', DOCS.read_text(encoding='utf-8'), re.DOTALL)
+    yield from differ('questions', len(questions), 10)
+    with closing(sqlite3.connect(f'file:{case.text_store}?mode=ro', uri=True)) as db:
+        answers = [db.execute(question).fetchall() for question in questions]
+        kills = [row[1] for row in db.execute('SELECT time, victim_pid FROM incidents ORDER BY time')]
+    for question, answer in zip(questions, answers):
+        # Nothing was lost in this capture, and the recorder ran all the time.
+        if bool(answer) == ('FROM gaps' in question):
+            yield f'{len(answer)} rows: {question}'
+    yield from differ('who died', [row[2] for row in answers[0]], kills)
 
 
 def test_while_it_is_written(binary):

@@ -234,7 +234,9 @@ int store_incident(struct store_writer *writer, const struct capture_run *run,
 	if (error)
 		return error;
 	pthread_mutex_lock(&disk.mutex);
-	disk.numbers[disk.incidents++] = incident->number;
+	/* What goes into a file that was replaced is gone with it. */
+	if (!disk.replaced)
+		disk.numbers[disk.incidents++] = incident->number;
 	pthread_mutex_unlock(&disk.mutex);
 	noted('i');
 	*ret_id = disk.incidents;

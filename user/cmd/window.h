@@ -23,7 +23,8 @@ struct window {
 
 enum window_back {
 	WINDOW_OF_RECORD, /* what the record looks back on */
-	WINDOW_WHOLE, /* all the history that the recorder kept, from where there is something to see */
+	WINDOW_WHOLE, /* all the history that the recorder kept, from where there is something to
+			 see */
 };
 
 /* Of the incident in hand. What cannot be read is told on stderr and left out. */
