@@ -367,6 +367,130 @@ static bool may_begin(const struct klog_line *line)
 	       (line->kind == KLOG_USAGE && line->usage.which == KLOG_USAGE_MEMORY);
 }
 
+/* --- two at once, where only their order tells them apart --- */
+
+/* Old kernels report for several cgroups at a time. The one that began before waits until it shows
+ * that it goes on. */
+static struct klog_report *waiting(
+	struct klog_reports *reports, const struct klog_record *record, uint64_t before)
+{
+	struct klog_report *ret = NULL;
+
+	for (int i = 0; i < KLOG_REPORTS; i++) {
+		struct klog_report *report = &reports->reports[i];
+
+		if (report->state == KLOG_REPORT_OPEN && report->suspended &&
+			same_host(report, record) && !report->caller[0] && !is_over(report) &&
+			report->sequence < before && is_near(report, record) &&
+			(!ret || report->sequence > ret->sequence))
+			ret = report;
+	}
+	return ret;
+}
+
+static uint32_t last_pid(const struct klog_report *report)
+{
+	return report->row_count ? report->rows[report->row_count - 1].pid : 0;
+}
+
+/* Of several tables: the one whose pids go on here; of two such, the one that had its row before.
+ */
+static struct klog_report *row_owner(struct klog_reports *reports, const struct klog_record *record)
+{
+	uint32_t pid = record->line->row.pid;
+	struct klog_report *ret = NULL;
+
+	for (int i = 0; i < KLOG_REPORTS; i++) {
+		struct klog_report *report = &reports->reports[i];
+
+		if (report->state != KLOG_REPORT_OPEN || !same_host(report, record) ||
+			other_caller(report, record) || is_over(report) || !report->has_table ||
+			report->has_choice || report->has_summary || !is_near(report, record))
+			continue;
+		/* One that goes on comes before one that waits. */
+		if (ret && ret->suspended != report->suspended
+				? ret->suspended
+				: !ret || (last_pid(ret) > pid && last_pid(report) <= pid) ||
+					  ((last_pid(report) <= pid) == (last_pid(ret) <= pid) &&
+						  report->last_line < ret->last_line))
+			ret = report;
+	}
+	return ret ? ret : current(reports, record);
+}
+
+/* The statistics name their cgroup: it is the limit's, or below it. */
+static struct klog_report *stats_owner(
+	struct klog_reports *reports, const struct klog_record *record)
+{
+	struct scan path = record->line->stats.path;
+
+	for (int i = 0; i < KLOG_REPORTS; i++) {
+		struct klog_report *report = &reports->reports[i];
+		struct scan rest = path;
+
+		if (report->state == KLOG_REPORT_OPEN && same_host(report, record) &&
+			!other_caller(report, record) && !is_over(report) &&
+			report->has_limit_path && scan_text(&rest, report->limit_path) &&
+			(scan_done(&rest) || *rest.at == '/'))
+			return report;
+	}
+	return current(reports, record);
+}
+
+/* Who is chosen is in the table, unless it is a thread. */
+static struct klog_report *choice_owner(
+	struct klog_reports *reports, const struct klog_record *record)
+{
+	for (int i = 0; i < KLOG_REPORTS; i++) {
+		struct klog_report *report = &reports->reports[i];
+
+		if (report->state == KLOG_REPORT_OPEN && same_host(report, record) &&
+			!other_caller(report, record) && !report->has_choice && !is_over(report) &&
+			klog_report_row(report, record->line->choice.pid))
+			return report;
+	}
+	return first_without(reports, record);
+}
+
+/* It goes on: what came meanwhile and is not the newer one's was its own. */
+static void resume(
+	struct klog_reports *reports, struct klog_report *older, const struct klog_record *record)
+{
+	older->suspended = false;
+	for (int i = 0; i < KLOG_REPORTS; i++) {
+		struct klog_report *report = &reports->reports[i];
+
+		if (report->state == KLOG_REPORT_OPEN && same_host(report, record) &&
+			report->sequence > older->sequence && !is_over(report) &&
+			!report->caller[0])
+			klog_hand_back(report, older);
+	}
+}
+
+static struct klog_report *body_owner(
+	struct klog_reports *reports, const struct klog_record *record)
+{
+	struct klog_report *report, *older;
+
+	if (record->line->kind == KLOG_ROW)
+		return row_owner(reports, record);
+	if (record->line->kind == KLOG_STATS)
+		return stats_owner(reports, record);
+	if (record->line->kind == KLOG_CHOICE)
+		return choice_owner(reports, record);
+	report = first_without(reports, record);
+	older = report && !is_over(report) ? waiting(reports, record, report->sequence) : NULL;
+	if (!older)
+		return report;
+	/* It comes next for the one that waits, and too soon for the other. */
+	if (!has_it(older, record->line) && klog_comes_next(older, report, record->line))
+		return older;
+	if (!klog_is_of_another(report, record->line))
+		return report;
+	resume(reports, older, record);
+	return report;
+}
+
 /* The same summary or choice again. */
 static bool is_told(const struct klog_report *report, const struct klog_line *line)
 {
@@ -380,7 +504,7 @@ static bool is_told(const struct klog_report *report, const struct klog_line *li
 static void take_body(struct klog_reports *reports, const struct klog_record *record)
 {
 	const struct klog_line *line = record->line;
-	struct klog_report *report = first_without(reports, record);
+	struct klog_report *report = body_owner(reports, record);
 	bool second = report && ((line->kind == KLOG_SUMMARY && report->has_summary) ||
 					(line->kind == KLOG_CHOICE && report->has_choice));
 
@@ -394,6 +518,8 @@ static void take_body(struct klog_reports *reports, const struct klog_record *re
 		make_way(reports, record);
 		report = open_report(reports, record);
 	}
+	if (report->suspended)
+		resume(reports, report, record);
 	klog_fill(report, line);
 	own(reports, report, record);
 }
@@ -443,7 +569,8 @@ static bool is_its_kill(const struct klog_report *report, const struct klog_reco
 	       !report->row_count || klog_report_row(report, line->kill.pid);
 }
 
-/* The report, open or waiting, that named this process as the one to die. */
+/* The report, open or waiting, that named this process as the one to die, or has it in its table.
+ */
 static struct klog_report *report_that_chose(
 	struct klog_reports *reports, const struct klog_record *record)
 {
@@ -456,6 +583,14 @@ static struct klog_report *report_that_chose(
 			((report->has_summary && report->summary_pid == pid) ||
 				(report->has_choice && report->choice_pid == pid)) &&
 			is_its_kill(report, record))
+			return report;
+	}
+	for (int i = 0; i < KLOG_REPORTS; i++) {
+		struct klog_report *report = &reports->reports[i];
+
+		if (report->state == KLOG_REPORT_OPEN && same_host(report, record) &&
+			!other_caller(report, record) && !report->has_summary &&
+			klog_report_row(report, pid) && is_its_kill(report, record))
 			return report;
 	}
 	return NULL;
