@@ -238,6 +238,10 @@ static bool is_copy(const struct klog_report *report, const struct klog_record *
 		line->invoked.order != report->order ||
 		line->invoked.oom_score_adj != report->trigger_adj)
 		return false;
+	/* A clock that stood still throughout a report (a busy virtual machine's) tells nothing. */
+	if (is_over(report) && report->began.has_mono &&
+		report->began.mono_ns == report->last.mono_ns)
+		return false;
 	if (report->began.has_mono && now.has_mono)
 		return report->began.mono_ns / 1000 == now.mono_ns / 1000;
 	return bare && within(&report->began, &now, SECOND_NS);
