@@ -179,6 +179,8 @@ def test_forms(results, binary, folder):
               if want not in text]
     errors += [f'{len(line)} columns: {line}' for line in text.splitlines() if len(line) > 80]
     results.add('text', errors)
+    golden = (TOP / 'tests' / 'golden' / 'import-memcg.txt').read_text()
+    results.add('text, as it was', [] if text == golden else [text])
     results.add('NDJSON where there is no terminal', same(Run(binary, plain)))
     coloured = Run(binary, '--text', '--color', 'always', plain).out
     errors = [] if b'\x1b[' in coloured else ['no colour']

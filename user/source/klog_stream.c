@@ -10,9 +10,9 @@
 #define JOINS_MAX 64
 #define ESC '\x1b'
 
+/* Each decision has a line with one of the first three; a table may be longer than what is looked
+ * at before it. Bytes that are no text are written as numbers, so nothing is found in them. */
 const char *const klog_needles[] = {"oom-kill", "Killed process", "ut of memory", "total_vm",
-	"Memory cgroup stats", "Manual OOM execution",
-	/* bytes that are no text are written as numbers */
 	"\"MESSAGE\":[", "\"MESSAGE\" : [", NULL};
 
 enum entry_mode { ENTRY_NONE, ENTRY_EXPORT, ENTRY_VERBOSE, ENTRY_PRETTY };
