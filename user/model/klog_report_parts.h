@@ -28,6 +28,10 @@ bool klog_comes_next(const struct klog_report *older, const struct klog_report *
  * newer has was its own. */
 void klog_hand_back(struct klog_report *newer, struct klog_report *older);
 
+struct klog_when klog_when_of(const struct klog_stamp *stamp);
+/* Not further apart than this, as far as any clock tells. */
+bool klog_when_within(const struct klog_when *from, const struct klog_when *to, int64_t ns);
+
 void klog_copy_text(struct scan text, char *ret, size_t size); /* cut where it does not fit */
 
 /* Does the text begin with this name, as "comm Not tainted …" does? */
