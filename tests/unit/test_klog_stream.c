@@ -347,7 +347,7 @@ static void test_damaged_logs(void **state)
 	unsigned int seed = 1;
 
 	(void)state;
-	for (unsigned int round = 0; round < 3000; round++) {
+	for (unsigned int round = 0; round < 1000; round++) {
 		const struct dialect *dialect = &dialects[random_next(&seed) % DIALECTS];
 		const struct log_prefix *prefix = &log_prefixes[random_next(&seed) % LOG_PREFIXES];
 		unsigned int number = 0, changes = random_next(&seed) % 40;
