@@ -182,6 +182,28 @@ static void test_head_alone(void **state)
 	free(log);
 }
 
+/* A kill right behind its head is its own; one that comes much later has lost its head. */
+static void test_head_and_kill(void **state)
+{
+	static const char head[] =
+		"[  100.000001] x invoked oom-killer: gfp_mask=0xcc0(GFP_KERNEL), order=0, oom_score_adj=0\n";
+	char text[1024];
+	struct log_result *log;
+
+	(void)state;
+	snprintf(text, sizeof(text), "%s[  100.600001] %s", head, KILL(7, "y", ""));
+	log = log_of(text);
+	assert_int_equal(log->count, 1);
+	assert_true(log->incidents[0].has_trigger);
+	free(log);
+	snprintf(text, sizeof(text), "%s[  109.600001] %s", head, KILL(7, "y", ""));
+	log = log_of(text);
+	assert_int_equal(log->count, 2);
+	assert_int_equal(log->incidents[0].outcome, OUTCOME_UNKNOWN);
+	assert_false(log->incidents[1].has_trigger);
+	free(log);
+}
+
 /* Tables and usages of which no decision follows are none. */
 static void test_no_decision(void **state)
 {
@@ -395,6 +417,7 @@ int main(void)
 		cmocka_unit_test(test_sacrificed_child_and_sharers),
 		cmocka_unit_test(test_summary_without_its_kill),
 		cmocka_unit_test(test_head_alone),
+		cmocka_unit_test(test_head_and_kill),
 		cmocka_unit_test(test_no_decision),
 		cmocka_unit_test(test_no_limit),
 		cmocka_unit_test(test_swap_counter_below_memory),

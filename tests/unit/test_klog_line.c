@@ -50,6 +50,8 @@ static void test_kill_lines(void **state)
 		int whole;
 	} table[] = {
 		{"Killed process 7 (x)", KLOG_MESSAGE_NONE, -1, -1, -1, -1, -1, -1, 9999, 1},
+		{"Out of Memory: Killed process 7 (x).", KLOG_MESSAGE_GLOBAL, -1, -1, -1, -1, -1,
+			-1, 9999, 1},
 		{"Killed process 7 (x) vsz:10kB, anon-rss:2kB, file-rss:3kB", KLOG_MESSAGE_NONE, 10,
 			2, 3, -1, -1, -1, 9999, 1},
 		{"Killed process 7 (x) total-vm:10kB, anon-rss:2kB, file-rss:3kB",

@@ -352,6 +352,133 @@ static void test_two_callers(void **state)
 	free(log);
 }
 
+/* Before 4.x two cgroups may report at once, and only the order tells whose a line is. */
+static void test_two_at_once(void **state)
+{
+	static char text[TEXT_MAX];
+	static const struct dialect other = {
+		.lines = {"java invoked oom-killer: gfp_mask=0xd0, order=0, oom_score_adj=0",
+			"java cpuset=/ mems_allowed=0-1",
+			"CPU: 5 PID: 4120 Comm: java Not tainted 3.10.0-957.el7.x86_64 #1",
+			"Hardware name: QEMU Standard PC (Q35 + ICH9, 2009)",
+			"Call Trace:", " [<ffffffff81761db1>] dump_stack+0x19/0x1b",
+			"Task in /lxc/app killed as a result of limit of /lxc/app",
+			"memory: usage 65536kB, limit 65536kB, failcnt 811",
+			"memory+swap: usage 65536kB, limit 9007199254740988kB, failcnt 0",
+			"kmem: usage 0kB, limit 9007199254740988kB, failcnt 0",
+			"Memory cgroup stats for /lxc/app: cache:0KB rss:65536KB rss_huge:0KB mapped_file:0KB swap:0KB inactive_anon:0KB active_anon:65536KB inactive_file:0KB active_file:0KB unevictable:0KB",
+			"[ pid ]   uid  tgid total_vm      rss nr_ptes swapents oom_score_adj name",
+			"[ 4100]     0  4100     2706      301       9        0             0 bash",
+			"[ 4120]   500  4120   601122    16000      40        0             0 java",
+			"Memory cgroup out of memory: Kill process 4120 (java) score 996 or sacrifice child",
+			"Killed process 4120 (java) total-vm:2404488kB, anon-rss:63000kB, file-rss:1000kB"},
+		.victim = 4120,
+		.candidates = 2,
+		.limit = "/lxc/app",
+		.usage_kb = 65536,
+	};
+	const struct dialect *pair[] = {&dialects[2], &other};
+
+	(void)state;
+	for (unsigned int lead = 1; lead < 20; lead++) {
+		const char *const *a = pair[0]->lines, *const *b = pair[1]->lines;
+		struct log_result *log;
+		unsigned int number = 0;
+		size_t len = 0;
+
+		while (*a || *b) {
+			if (*a)
+				len += put_log_line(text + len, &log_prefixes[2], *a++, number);
+			if (number++ >= lead && *b)
+				len += put_log_line(text + len, &log_prefixes[2], *b++, number);
+		}
+		log = log_of_bytes(text, len);
+		if (log->count != 2)
+			fail_msg("lead %u: %u incidents", lead, log->count);
+		for (unsigned int i = 0; i < 2; i++) {
+			const struct incident *incident = &log->incidents[i];
+			int level = incident->log.limit_level;
+
+			if (incident->victims[0].task.tgid != pair[i]->victim || level < 0 ||
+				strcmp(incident->level_paths[level], pair[i]->limit) != 0 ||
+				incident->candidate_total != pair[i]->candidates)
+				fail_msg("lead %u, %u: victim %u, limit %s, %u rows", lead, i,
+					incident->victims[0].task.tgid,
+					level < 0 ? "" : incident->level_paths[level],
+					incident->candidate_total);
+			if (incident->levels[level].usage_pages * 4 != pair[i]->usage_kb)
+				fail_msg("lead %u, %u: usage %llu kB", lead, i,
+					(unsigned long long)incident->levels[level].usage_pages *
+						4);
+		}
+		free(log);
+	}
+}
+
+static bool tells_task(const struct dialect *dialect)
+{
+	for (const char *const *line = dialect->lines; *line; line++)
+		if (!strncmp(*line, "Task in", 7))
+			return true;
+	return false;
+}
+
+/* The rest of one is lost, and another one begins right behind: it is whole all the same. */
+static void test_cut_off_then_another(void **state)
+{
+	static char text[TEXT_MAX];
+
+	(void)state;
+	for (size_t i = 0; i < DIALECTS * DIALECTS; i++) {
+		const struct dialect *first = &dialects[i / DIALECTS];
+		const struct dialect *second = &dialects[i % DIALECTS];
+
+		if (first == second || !strncmp(first->lines[0], "SysRq", 5))
+			continue;
+		/* One kernel does not speak two dialects; old ones report for two cgroups at once.
+		 */
+		if (first->limit && (tells_task(first) || !second->limit) &&
+			tells_task(first) != tells_task(second))
+			continue;
+		for (unsigned int cut = 1; first->lines[cut]; cut += 3) {
+			const struct incident *incident;
+			struct log_result *log;
+			unsigned int number = 0;
+			size_t len = 0;
+
+			if (strstr(first->lines[cut - 1], "score") ||
+				strstr(first->lines[cut - 1], "oom-kill:") ||
+				strstr(first->lines[cut - 1], "Killed") ||
+				strstr(first->lines[cut - 1], "no killable") ||
+				strstr(first->lines[cut - 1], "panic"))
+				break;
+			for (unsigned int j = 0; j < cut; j++)
+				len += put_log_line(
+					text + len, &log_prefixes[2], first->lines[j], ++number);
+			len += write_log(text + len, &log_prefixes[2], second->lines, &number);
+			log = log_of_bytes(text, len);
+			if (log->count != 2)
+				fail_msg("%s cut at %u, %s: %u incidents", first->name, cut,
+					second->name, log->count);
+			incident = &log->incidents[1];
+			if (incident->outcome != second->outcome ||
+				incident->candidate_total != second->candidates ||
+				(second->victim &&
+					incident->victims[0].task.tgid != second->victim))
+				fail_msg("%s cut at %u, %s: outcome %d, %u rows, victim %u",
+					first->name, cut, second->name, incident->outcome,
+					incident->candidate_total, incident->victims[0].task.tgid);
+			if (second->limit &&
+				(incident->log.limit_level < 0 ||
+					strcmp(incident->level_paths[incident->log.limit_level],
+						second->limit) != 0))
+				fail_msg("%s cut at %u, %s: the limit differs", first->name, cut,
+					second->name);
+			free(log);
+		}
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -365,6 +492,8 @@ int main(void)
 		cmocka_unit_test(test_interleaved),
 		cmocka_unit_test(test_two_hosts),
 		cmocka_unit_test(test_two_callers),
+		cmocka_unit_test(test_two_at_once),
+		cmocka_unit_test(test_cut_off_then_another),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

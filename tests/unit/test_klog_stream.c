@@ -332,6 +332,58 @@ static void test_stats_in_one_record(void **state)
 		"{\"_TRANSPORT\":\"kernel\",\"MESSAGE\":\"Memory cgroup stats for /a:\\nanon 41271296\\nfile 8192\\nshmem 4096\"}\n");
 }
 
+/* --- damage --- */
+
+static unsigned int random_next(unsigned int *seed)
+{
+	*seed = *seed * 1664525 + 1013904223;
+	return *seed >> 8;
+}
+
+/* Bytes changed, pieces lost or doubled: whatever comes of it, it ends and stays within bounds. */
+static void test_damaged_logs(void **state)
+{
+	static char text[TEXT_MAX];
+	unsigned int seed = 1;
+
+	(void)state;
+	for (unsigned int round = 0; round < 1000; round++) {
+		const struct dialect *dialect = &dialects[random_next(&seed) % DIALECTS];
+		const struct log_prefix *prefix = &log_prefixes[random_next(&seed) % LOG_PREFIXES];
+		unsigned int number = 0, changes = random_next(&seed) % 40;
+		size_t len = 0;
+
+		for (const char *const *line = dialect->lines; *line; line++)
+			len += put_log_line(text + len, prefix, *line, ++number);
+		for (unsigned int i = 0; i < changes; i++) {
+			size_t at = random_next(&seed) % len;
+			size_t piece = random_next(&seed) % 200;
+
+			if (piece > len - at)
+				piece = len - at;
+			switch (random_next(&seed) % 4) {
+			case 0:
+				text[at] = (char)random_next(&seed);
+				break;
+			case 1:
+				memmove(text + at, text + at + piece, len - at - piece);
+				len -= piece;
+				break;
+			case 2:
+				memmove(text + at + piece, text + at, len - at);
+				len += piece;
+				break;
+			default:
+				text[at] = "\n\0 ()[]{}:,=\\\""[random_next(&seed) % 14];
+				break;
+			}
+			if (len < 100)
+				break;
+		}
+		free(log_of_bytes(text, len));
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -342,6 +394,7 @@ int main(void)
 		cmocka_unit_test(test_hostile_paths),
 		cmocka_unit_test(test_folded_lines),
 		cmocka_unit_test(test_stats_in_one_record),
+		cmocka_unit_test(test_damaged_logs),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -236,6 +236,25 @@ static void test_holders_of_the_machine(void **state)
 		"hugetlb-held"));
 }
 
+static void test_kernel_memory_of_a_cgroup(void **state)
+{
+	static const char *const stats[] = {
+		"swap: usage 0kB, limit 0kB, failcnt 0\nMemory cgroup stats for /a:\nanon 100000\nfile 0\nkernel 3000000\nslab 10\n",
+		"swap: usage 0kB, limit 0kB, failcnt 0\nMemory cgroup stats for /a:\nanon 100000\nfile 0\nkernel_stack 1000000\nslab 2000000\n",
+		"memory+swap: usage 4096kB, limit 9007199254740988kB, failcnt 0\nkmem: usage 3000kB, limit 9007199254740988kB, failcnt 0\nMemory cgroup stats for /a: cache:0KB rss:900KB\n",
+	};
+	char text[1024];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(stats) / sizeof(stats[0]); i++) {
+		snprintf(text, sizeof(text),
+			"memory: usage 4096kB, limit 4096kB, failcnt 1\n%sMemory cgroup out of memory: Killed process 7 (x) total-vm:8kB, anon-rss:8kB, file-rss:0kB, shmem-rss:0kB\n",
+			stats[i]);
+		if (!given(text, "kernel-memory-held"))
+			fail_msg("no kernel-memory-held of %zu", i);
+	}
+}
+
 static void test_limit_lowered(void **state)
 {
 	static const char rest[] =
@@ -281,6 +300,7 @@ int main(void)
 		cmocka_unit_test(test_nodes_left_out),
 		cmocka_unit_test(test_family),
 		cmocka_unit_test(test_holders_of_the_machine),
+		cmocka_unit_test(test_kernel_memory_of_a_cgroup),
 		cmocka_unit_test(test_limit_lowered),
 	};
 

@@ -573,10 +573,27 @@ static uint64_t in_use_bytes(const struct scene *scene)
 	return before == UNKNOWN_U64 || before < after ? after : before;
 }
 
+/* Before 5.18 memory.stat has the parts of it only; a log adds nothing to those. */
+static uint64_t kernel_bytes(const struct scene *scene)
+{
+	const struct cgroup_stat *stat = &scene->incident->stat;
+	const uint64_t parts[] = {stat->slab_bytes, stat->kernel_stack_bytes,
+		stat->pagetables_bytes, stat->percpu_bytes, stat->vmalloc_bytes};
+	uint64_t sum = 0;
+
+	if (stat->kernel_bytes != UNKNOWN_U64 || !is_imported(scene) ||
+		stat->slab_bytes == UNKNOWN_U64)
+		return stat->kernel_bytes;
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
+		if (parts[i] != UNKNOWN_U64)
+			sum += parts[i];
+	return sum;
+}
+
 static void judge_held_elsewhere(struct scene *scene)
 {
 	const struct cgroup_stat *stat = &scene->incident->stat;
-	uint64_t whole;
+	uint64_t whole, kernel = kernel_bytes(scene);
 	struct verdict *verdict;
 
 	if (!scene->limit || scene->incident->stat_usage_bytes == UNKNOWN_U64)
@@ -590,13 +607,13 @@ static void judge_held_elsewhere(struct scene *scene)
 		verdict_evidence(verdict, "shmem %s %s, %s in use at the kill",
 			size_text(stat->shmem_bytes), stat_when_text(scene), size_text(whole));
 	}
-	if (stat->kernel_bytes != UNKNOWN_U64 && MOST(stat->kernel_bytes, whole)) {
+	if (kernel != UNKNOWN_U64 && MOST(kernel, whole)) {
 		verdict = verdict_new(scene, "kernel-memory-held", CONFIDENCE_LIKELY);
 		verdict_claim(verdict,
 			"%s of the %s in use are kernel memory, which no process's RSS shows.",
-			size_text(stat->kernel_bytes), size_text(whole));
-		verdict_evidence(verdict, "kernel %s %s, %s in use at the kill",
-			size_text(stat->kernel_bytes), stat_when_text(scene), size_text(whole));
+			size_text(kernel), size_text(whole));
+		verdict_evidence(verdict, "kernel %s %s, %s in use at the kill", size_text(kernel),
+			stat_when_text(scene), size_text(whole));
 	}
 	if (scene->ret->unexplained_bytes != UNKNOWN_U64 &&
 		MOST(scene->ret->unexplained_bytes, whole)) {

@@ -170,7 +170,7 @@ static struct remembered remember(const struct klog_report *report)
 	ret.anon_kb = dead ? dead->anon_kb : UNKNOWN_U64;
 	ret.file_kb = dead ? dead->file_kb : UNKNOWN_U64;
 	ret.comm_hash = hash_text(dead ? dead->comm : report->summary_comm);
-	if (!ret.pid && report->has_invoked)
+	if (!ret.pid && report->has_invoked && report->began.mono_ns != report->last.mono_ns)
 		ret.asker_hash = hash_text(report->trigger_comm);
 	if (report->has_limit_path)
 		ret.limit_hash = hash_text(report->limit_path);

@@ -77,44 +77,6 @@ const struct klog_task *klog_report_row(const struct klog_report *report, uint32
 	return NULL;
 }
 
-/* --- time --- */
-
-static struct klog_when when_of(const struct klog_stamp *stamp)
-{
-	struct klog_when ret = {.has_mono = stamp->has_mono,
-		.has_wall = stamp->has_wall,
-		.has_year = stamp->has_year,
-		.has_zone = stamp->has_zone,
-		.mono_ns = stamp->mono_ns,
-		.wall_ns = stamp->wall_ns};
-
-	klog_copy_text(stamp->text, ret.text, sizeof(ret.text));
-	return ret;
-}
-
-bool klog_when_comparable(const struct klog_when *from, const struct klog_when *to)
-{
-	return (from->has_mono && to->has_mono) ||
-	       (from->has_wall && to->has_wall && from->has_year == to->has_year &&
-		       from->has_zone == to->has_zone);
-}
-
-int64_t klog_when_gap(const struct klog_when *from, const struct klog_when *to)
-{
-	if (from->has_mono && to->has_mono)
-		return (int64_t)(to->mono_ns - from->mono_ns);
-	if (klog_when_comparable(from, to))
-		return to->wall_ns - from->wall_ns;
-	return 0;
-}
-
-static bool within(const struct klog_when *from, const struct klog_when *to, int64_t ns)
-{
-	int64_t gap = klog_when_gap(from, to);
-
-	return gap >= -ns && gap <= ns;
-}
-
 /* --- the pool --- */
 
 /* A request, a choice, a death or the words that there was none: without any of them it is no
@@ -179,7 +141,7 @@ static struct klog_report *open_report(
 	klog_report_clear(report);
 	report->state = KLOG_REPORT_OPEN;
 	report->sequence = ++reports->sequence;
-	report->began = report->last = when_of(record->stamp);
+	report->began = report->last = klog_when_of(record->stamp);
 	report->last_line = reports->line;
 	klog_copy_text(record->host, report->host, sizeof(report->host));
 	klog_copy_text(record->boot_id, report->boot_id, sizeof(report->boot_id));
@@ -226,7 +188,7 @@ static struct klog_report *current(struct klog_reports *reports, const struct kl
 static void own(
 	struct klog_reports *reports, struct klog_report *report, const struct klog_record *record)
 {
-	report->last = when_of(record->stamp);
+	report->last = klog_when_of(record->stamp);
 	report->last_line = reports->line;
 	if (!report->caller[0])
 		klog_copy_text(record->caller, report->caller, sizeof(report->caller));
@@ -234,9 +196,9 @@ static void own(
 
 static bool is_near(const struct klog_report *report, const struct klog_record *record)
 {
-	struct klog_when now = when_of(record->stamp);
+	struct klog_when now = klog_when_of(record->stamp);
 
-	return within(&report->last, &now, GAP_NS);
+	return klog_when_within(&report->last, &now, GAP_NS);
 }
 
 /* --- beginnings --- */
@@ -245,7 +207,7 @@ static bool is_near(const struct klog_report *report, const struct klog_record *
 static bool is_copy(const struct klog_report *report, const struct klog_record *record)
 {
 	const struct klog_line *line = record->line;
-	struct klog_when now = when_of(record->stamp);
+	struct klog_when now = klog_when_of(record->stamp);
 	char comm[EV_COMM_LEN + 1];
 	bool bare = !report->has_table && !report->has_mem_info && !report->has_trace &&
 		    !report->trigger_tid && !is_over(report);
@@ -256,9 +218,13 @@ static bool is_copy(const struct klog_report *report, const struct klog_record *
 		line->invoked.order != report->order ||
 		line->invoked.oom_score_adj != report->trigger_adj)
 		return false;
+	/* A clock that stood still throughout a report (a busy virtual machine's) tells nothing. */
+	if (is_over(report) && report->began.has_mono &&
+		report->began.mono_ns == report->last.mono_ns)
+		return false;
 	if (report->began.has_mono && now.has_mono)
 		return report->began.mono_ns / 1000 == now.mono_ns / 1000;
-	return bare && within(&report->began, &now, SECOND_NS);
+	return bare && klog_when_within(&report->began, &now, SECOND_NS);
 }
 
 /* Those of this host that have had their end are told; one that has not may go on if a line with
@@ -267,12 +233,12 @@ static void make_way(struct klog_reports *reports, const struct klog_record *rec
 {
 	for (int i = 0; i < KLOG_REPORTS; i++) {
 		struct klog_report *report = &reports->reports[i];
-		struct klog_when now = when_of(record->stamp);
+		struct klog_when now = klog_when_of(record->stamp);
 
 		if (report->state != KLOG_REPORT_OPEN || !same_host(report, record))
 			continue;
 		if (is_over(report) || report->suspended || !report->has_invoked ||
-			!within(&report->last, &now, GROUP_NS)) {
+			!klog_when_within(&report->last, &now, GROUP_NS)) {
 			if (!other_caller(report, record) || is_over(report))
 				close_report(reports, report);
 		} else if (!other_caller(report, record)) {
@@ -299,7 +265,7 @@ static void take_invoked(struct klog_reports *reports, const struct klog_record 
 	if (!reports->has_sysrq || !scan_equals(&record->host, reports->sysrq_host))
 		return;
 	if (reports->line - reports->sysrq_line <= SYSRQ_LINES &&
-		within(&reports->sysrq_when, &report->began, SYSRQ_NS))
+		klog_when_within(&reports->sysrq_when, &report->began, SYSRQ_NS))
 		report->sysrq = true;
 	reports->has_sysrq = false;
 }
@@ -308,7 +274,7 @@ static void take_sysrq(struct klog_reports *reports, const struct klog_record *r
 {
 	reports->has_sysrq = true;
 	reports->sysrq_line = reports->line;
-	reports->sysrq_when = when_of(record->stamp);
+	reports->sysrq_when = klog_when_of(record->stamp);
 	klog_copy_text(record->host, reports->sysrq_host, sizeof(reports->sysrq_host));
 }
 
@@ -385,6 +351,130 @@ static bool may_begin(const struct klog_line *line)
 	       (line->kind == KLOG_USAGE && line->usage.which == KLOG_USAGE_MEMORY);
 }
 
+/* --- two at once, where only their order tells them apart --- */
+
+/* Old kernels report for several cgroups at a time. The one that began before waits until it shows
+ * that it goes on. */
+static struct klog_report *waiting(
+	struct klog_reports *reports, const struct klog_record *record, uint64_t before)
+{
+	struct klog_report *ret = NULL;
+
+	for (int i = 0; i < KLOG_REPORTS; i++) {
+		struct klog_report *report = &reports->reports[i];
+
+		if (report->state == KLOG_REPORT_OPEN && report->suspended &&
+			same_host(report, record) && !report->caller[0] && !is_over(report) &&
+			report->sequence < before && is_near(report, record) &&
+			(!ret || report->sequence > ret->sequence))
+			ret = report;
+	}
+	return ret;
+}
+
+static uint32_t last_pid(const struct klog_report *report)
+{
+	return report->row_count ? report->rows[report->row_count - 1].pid : 0;
+}
+
+/* Of several tables: the one whose pids go on here; of two such, the one that had its row before.
+ */
+static struct klog_report *row_owner(struct klog_reports *reports, const struct klog_record *record)
+{
+	uint32_t pid = record->line->row.pid;
+	struct klog_report *ret = NULL;
+
+	for (int i = 0; i < KLOG_REPORTS; i++) {
+		struct klog_report *report = &reports->reports[i];
+
+		if (report->state != KLOG_REPORT_OPEN || !same_host(report, record) ||
+			other_caller(report, record) || is_over(report) || !report->has_table ||
+			report->has_choice || report->has_summary || !is_near(report, record))
+			continue;
+		/* One that goes on comes before one that waits. */
+		if (ret && ret->suspended != report->suspended
+				? ret->suspended
+				: !ret || (last_pid(ret) > pid && last_pid(report) <= pid) ||
+					  ((last_pid(report) <= pid) == (last_pid(ret) <= pid) &&
+						  report->last_line < ret->last_line))
+			ret = report;
+	}
+	return ret ? ret : current(reports, record);
+}
+
+/* The statistics name their cgroup: it is the limit's, or below it. */
+static struct klog_report *stats_owner(
+	struct klog_reports *reports, const struct klog_record *record)
+{
+	struct scan path = record->line->stats.path;
+
+	for (int i = 0; i < KLOG_REPORTS; i++) {
+		struct klog_report *report = &reports->reports[i];
+		struct scan rest = path;
+
+		if (report->state == KLOG_REPORT_OPEN && same_host(report, record) &&
+			!other_caller(report, record) && !is_over(report) &&
+			report->has_limit_path && scan_text(&rest, report->limit_path) &&
+			(scan_done(&rest) || *rest.at == '/'))
+			return report;
+	}
+	return current(reports, record);
+}
+
+/* Who is chosen is in the table, unless it is a thread. */
+static struct klog_report *choice_owner(
+	struct klog_reports *reports, const struct klog_record *record)
+{
+	for (int i = 0; i < KLOG_REPORTS; i++) {
+		struct klog_report *report = &reports->reports[i];
+
+		if (report->state == KLOG_REPORT_OPEN && same_host(report, record) &&
+			!other_caller(report, record) && !report->has_choice && !is_over(report) &&
+			klog_report_row(report, record->line->choice.pid))
+			return report;
+	}
+	return first_without(reports, record);
+}
+
+/* It goes on: what came meanwhile and is not the newer one's was its own. */
+static void resume(
+	struct klog_reports *reports, struct klog_report *older, const struct klog_record *record)
+{
+	older->suspended = false;
+	for (int i = 0; i < KLOG_REPORTS; i++) {
+		struct klog_report *report = &reports->reports[i];
+
+		if (report->state == KLOG_REPORT_OPEN && same_host(report, record) &&
+			report->sequence > older->sequence && !is_over(report) &&
+			!report->caller[0])
+			klog_hand_back(report, older);
+	}
+}
+
+static struct klog_report *body_owner(
+	struct klog_reports *reports, const struct klog_record *record)
+{
+	struct klog_report *report, *older;
+
+	if (record->line->kind == KLOG_ROW)
+		return row_owner(reports, record);
+	if (record->line->kind == KLOG_STATS)
+		return stats_owner(reports, record);
+	if (record->line->kind == KLOG_CHOICE)
+		return choice_owner(reports, record);
+	report = first_without(reports, record);
+	older = report && !is_over(report) ? waiting(reports, record, report->sequence) : NULL;
+	if (!older)
+		return report;
+	/* It comes next for the one that waits, and too soon for the other. */
+	if (!has_it(older, record->line) && klog_comes_next(older, report, record->line))
+		return older;
+	if (!klog_is_of_another(report, record->line))
+		return report;
+	resume(reports, older, record);
+	return report;
+}
+
 /* The same summary or choice again. */
 static bool is_told(const struct klog_report *report, const struct klog_line *line)
 {
@@ -398,7 +488,7 @@ static bool is_told(const struct klog_report *report, const struct klog_line *li
 static void take_body(struct klog_reports *reports, const struct klog_record *record)
 {
 	const struct klog_line *line = record->line;
-	struct klog_report *report = first_without(reports, record);
+	struct klog_report *report = body_owner(reports, record);
 	bool second = report && ((line->kind == KLOG_SUMMARY && report->has_summary) ||
 					(line->kind == KLOG_CHOICE && report->has_choice));
 
@@ -412,6 +502,8 @@ static void take_body(struct klog_reports *reports, const struct klog_record *re
 		make_way(reports, record);
 		report = open_report(reports, record);
 	}
+	if (report->suspended)
+		resume(reports, report, record);
 	klog_fill(report, line);
 	own(reports, report, record);
 }
@@ -431,15 +523,16 @@ static bool fits_scope(const struct klog_report *report, enum klog_message messa
 /* Those of a group are in the table, unless they came since. */
 static bool is_of_group(const struct klog_report *report, const struct klog_record *record)
 {
-	struct klog_when now = when_of(record->stamp);
+	struct klog_when now = klog_when_of(record->stamp);
 
-	if (!report->has_group || !within(&report->last, &now, GROUP_NS))
+	if (!report->has_group || !klog_when_within(&report->last, &now, GROUP_NS))
 		return false;
 	if (!report->row_count || klog_report_row(report, record->line->kill.pid))
 		return true;
 	/* Its row is lost, or it came since; right behind the one before it by a clock that tells.
 	 */
-	return report->last.has_mono && now.has_mono && within(&report->last, &now, AT_ONCE_NS);
+	return report->last.has_mono && now.has_mono &&
+	       klog_when_within(&report->last, &now, AT_ONCE_NS);
 }
 
 static bool is_victim(const struct klog_report *report, uint32_t pid)
@@ -453,15 +546,21 @@ static bool is_victim(const struct klog_report *report, uint32_t pid)
 static bool is_its_kill(const struct klog_report *report, const struct klog_record *record)
 {
 	const struct klog_line *line = record->line;
+	struct klog_when now = klog_when_of(record->stamp);
 
 	if (is_over(report) || !is_near(report, record) || !fits_scope(report, line->kill.message))
+		return false;
+	/* Of a head that lost all that follows it, the kill may be lost, too. */
+	if (!report->has_table && !report->has_summary && !report->has_choice &&
+		!klog_when_within(&report->last, &now, GROUP_NS))
 		return false;
 	/* What 4.20 and 5.0 say of a process, they may do to a child of it. */
 	return !report->has_summary || report->summary_pid == line->kill.pid ||
 	       !report->row_count || klog_report_row(report, line->kill.pid);
 }
 
-/* The report, open or waiting, that named this process as the one to die. */
+/* The report, open or waiting, that named this process as the one to die, or has it in its table.
+ */
 static struct klog_report *report_that_chose(
 	struct klog_reports *reports, const struct klog_record *record)
 {
@@ -474,6 +573,14 @@ static struct klog_report *report_that_chose(
 			((report->has_summary && report->summary_pid == pid) ||
 				(report->has_choice && report->choice_pid == pid)) &&
 			is_its_kill(report, record))
+			return report;
+	}
+	for (int i = 0; i < KLOG_REPORTS; i++) {
+		struct klog_report *report = &reports->reports[i];
+
+		if (report->state == KLOG_REPORT_OPEN && same_host(report, record) &&
+			!other_caller(report, record) && !report->has_summary &&
+			klog_report_row(report, pid) && is_its_kill(report, record))
 			return report;
 	}
 	return NULL;
@@ -497,7 +604,7 @@ static void take_kill(struct klog_reports *reports, const struct klog_record *re
 		return;
 	if (report && is_its_kill(report, record)) {
 		klog_fill_dead(report, line, VICTIM_CHOSEN);
-		report->killed = when_of(record->stamp);
+		report->killed = klog_when_of(record->stamp);
 	} else if (report && is_over(report) && is_of_group(report, record)) {
 		klog_fill_dead(report, line, VICTIM_GROUP);
 	} else {

@@ -15,7 +15,8 @@ static bool take_message(struct scan *scan, const char *verb, enum klog_message 
 		enum klog_message message;
 	} forms[] = {{"Memory cgroup out of memory: ", KLOG_MESSAGE_MEMCG},
 		{"Out of memory (oom_kill_allocating_task): ", KLOG_MESSAGE_ALLOCATING},
-		{"Out of memory: ", KLOG_MESSAGE_GLOBAL}, {"", KLOG_MESSAGE_NONE}};
+		{"Out of memory: ", KLOG_MESSAGE_GLOBAL}, {"Out of Memory: ", KLOG_MESSAGE_GLOBAL},
+		{"", KLOG_MESSAGE_NONE}};
 
 	for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
 		struct scan rest = *scan;
@@ -107,8 +108,8 @@ bool klog_parse_kill(struct scan body, struct klog_line *ret)
 	}
 	if (!klog_is_comm(ret->kill.comm))
 		return false;
-	/* The oldest form ends here. */
-	if (scan_done(&sizes)) {
+	/* The oldest form ends here, maybe with a full stop. */
+	if (scan_done(&sizes) || scan_equals(&sizes, ".")) {
 		ret->whole = true;
 		return true;
 	}
@@ -133,7 +134,7 @@ bool klog_parse_choice(struct scan body, struct klog_line *ret)
 	ret->kind = KLOG_CHOICE;
 	end = klog_find_last(body, ") score ");
 	if (end) {
-		ret->whole = klog_ends(body, "child");
+		ret->whole = klog_ends(body, "child") || klog_ends(body, "children.");
 	} else {
 		end = klog_find_last(body, ") sharing same memory");
 		if (!end)

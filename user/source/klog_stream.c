@@ -10,9 +10,9 @@
 #define JOINS_MAX 64
 #define ESC '\x1b'
 
+/* Each decision has a line with one of the first three; a table may be longer than what is looked
+ * at before it. Bytes that are no text are written as numbers, so nothing is found in them. */
 const char *const klog_needles[] = {"oom-kill", "Killed process", "ut of memory", "total_vm",
-	"Memory cgroup stats", "Manual OOM execution",
-	/* bytes that are no text are written as numbers */
 	"\"MESSAGE\":[", "\"MESSAGE\" : [", NULL};
 
 enum entry_mode { ENTRY_NONE, ENTRY_EXPORT, ENTRY_VERBOSE, ENTRY_PRETTY };
@@ -25,6 +25,7 @@ struct pending {
 	struct klog_prefix prefix; /* its texts are in `names` */
 	char boot_id[37];
 	unsigned int joins;
+	bool raised; /* the last piece is longer than any line before it */
 	bool full; /* a piece of it is as long as any line: broken, not followed by another */
 	size_t ends[JOINS_MAX]; /* where each piece but the last one ends in text */
 	enum join seen[JOINS_MAX]; /* what was lost at that place, as far as is known */
@@ -42,6 +43,8 @@ struct klog_stream {
 	struct klog_layout layout;
 	size_t widths[2]; /* the longest line so far, plain and quoted: where they may be broken */
 	uint64_t breaks[2]; /* of lines: that were shorter than that, and as long */
+	bool raised; /* the last line was longer than any before it: no evidence of where they break
+		      */
 	enum entry_mode mode;
 	struct pending pending;
 	struct klog_entry entry;
@@ -250,6 +253,7 @@ static void hold(struct klog_stream *stream, const struct klog_prefix *prefix, s
 	pending->joins = 0;
 	pending->full = false;
 	pending->physical = physical;
+	pending->raised = stream->raised;
 	pending->trimmed = prefix->trimmed;
 	pending->len = scan_left(&body) < TEXT_MAX ? scan_left(&body) : TEXT_MAX;
 	memcpy(pending->text, body.at, pending->len);
@@ -268,22 +272,30 @@ static bool append(struct klog_stream *stream, const struct klog_prefix *prefix,
 {
 	struct pending *pending = &stream->pending;
 	struct scan body = unescape(stream, prefix->body, pending->prefix.escape);
+	size_t from;
 	bool full;
 
 	if (pending->joins == JOINS_MAX || scan_left(&body) > TEXT_MAX - pending->len)
 		return false;
-	pending->ends[pending->joins] = pending->len;
 	full = is_full(stream);
-	stream->breaks[full]++;
+	if (!pending->raised)
+		stream->breaks[full]++;
 	pending->full |= full;
-	/* Lines that are broken at blanks have many lengths, those that are cut have one. */
+	/* Lines that are broken at blanks have many lengths, but for words that are longer than a
+	 * line; those that are cut have one. */
+	from = pending->joins ? pending->ends[pending->joins - 1] : 0;
 	pending->seen[pending->joins] =
-		full && stream->breaks[true] >= stream->breaks[false] ? JOIN_TIGHT : JOIN_BLANK;
+		full && (stream->breaks[true] >= 4 * stream->breaks[false] ||
+				!memchr(pending->text + from, ' ', pending->len - from))
+			? JOIN_TIGHT
+			: JOIN_BLANK;
 	if (prefix->stamped)
 		pending->seen[pending->joins] = prefix->continued ? JOIN_TIGHT : JOIN_NEWLINE;
+	pending->ends[pending->joins] = pending->len;
 	pending->blanks[pending->joins] = pending->trimmed;
 	pending->joins++;
 	pending->physical = physical;
+	pending->raised = stream->raised;
 	pending->trimmed = prefix->trimmed;
 	memcpy(pending->text + pending->len, body.at, scan_left(&body));
 	pending->len += scan_left(&body);
@@ -325,7 +337,8 @@ static void take(struct klog_stream *stream, const struct klog_prefix *prefix, s
 	size_t *width = &stream->widths[prefix->quoted > 0];
 	struct klog_line line;
 
-	if (physical > *width)
+	stream->raised = physical > *width;
+	if (stream->raised)
 		*width = physical;
 	if (prefix->speaker == KLOG_PROGRAM || (scan_done(&prefix->body) && !prefix->stamped)) {
 		flush(stream);
