@@ -106,8 +106,13 @@ void joiner_free(struct joiner *joiner)
 	free(joiner);
 }
 
+/* And what a report goes on with whose head was overwritten. */
 static bool has_needle(const char *record, size_t len)
 {
+	static const char stats[] = "emory cgroup stats for ";
+
+	if (memmem(record, len, stats, sizeof(stats) - 1))
+		return true;
 	for (const char *const *needle = klog_needles; *needle; needle++)
 		if (memmem(record, len, *needle, strlen(*needle)))
 			return true;
