@@ -69,14 +69,6 @@ int klog_reports_bound(struct klog_reports *reports, size_t rows)
 	return 0;
 }
 
-const struct klog_task *klog_report_row(const struct klog_report *report, uint32_t pid)
-{
-	for (size_t i = 0; i < report->row_count; i++)
-		if (report->rows[i].pid == pid || report->rows[i].tgid == pid)
-			return &report->rows[i];
-	return NULL;
-}
-
 /* --- the pool --- */
 
 /* A request, a choice, a death or the words that there was none: without any of them it is no

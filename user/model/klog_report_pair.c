@@ -91,3 +91,11 @@ void klog_hand_back(struct klog_report *newer, struct klog_report *older)
 		memset(&newer->stat, 0xff, sizeof(newer->stat));
 	}
 }
+
+const struct klog_task *klog_report_row(const struct klog_report *report, uint32_t pid)
+{
+	for (size_t i = 0; i < report->row_count; i++)
+		if (report->rows[i].pid == pid || report->rows[i].tgid == pid)
+			return &report->rows[i];
+	return NULL;
+}

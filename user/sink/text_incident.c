@@ -13,9 +13,6 @@
 #include "sink/text_parts.h"
 #include "sink/view.h"
 
-#define MISSING_FIELDS 4 /* named for one reason; the record has them all */
-#define HOOKS_NAMED 2
-
 void text_path(struct buf *text, const char *path)
 {
 	if (path[0] == '\0')
@@ -479,7 +476,7 @@ static void put_asked(struct text_view *view)
 }
 
 /* Joins what is said in one line: ", " before everything but the first. */
-static void put_comma(struct buf *text)
+void text_comma(struct buf *text)
 {
 	if (text->len > 0)
 		buf_puts(text, ", ");
@@ -524,17 +521,17 @@ static void put_after_kill(struct text_view *view)
 
 	put_end(view);
 	if (view->judgement->freed_bytes != UNKNOWN_U64) {
-		put_comma(text);
+		text_comma(text);
 		glue_bytes(text, view->judgement->freed_bytes);
 		buf_puts(text, " came back");
 	}
 	if (incident->aborted_scans > 0) {
-		put_comma(text);
+		text_comma(text);
 		buf_printf(text, "%u more %s waited for it", incident->aborted_scans,
 			incident->aborted_scans == 1 ? "request" : "requests");
 	}
 	if (incident->earlier_kills > 0) {
-		put_comma(text);
+		text_comma(text);
 		buf_printf(
 			text, "kill no.%c%u here within ", FLOW_GLUE, incident->earlier_kills + 1);
 		glue_duration(text, REPEAT_WINDOW_NS);
@@ -560,135 +557,6 @@ static void put_after(struct text_view *view)
 	flow_take(&view->flow, text);
 }
 
-static bool is_first_of_reason(const struct judgement *judgement, unsigned int index)
-{
-	for (unsigned int i = 0; i < index; i++) {
-		if (strcmp(judgement->missing[i].why, judgement->missing[index].why) == 0)
-			return false;
-	}
-	return true;
-}
-
-/* All fields that are missing for the reason of the one at `first`. */
-static void put_reason(struct text_view *view, unsigned int first, unsigned int count)
-{
-	const struct missing *missing = view->judgement->missing;
-	struct buf *text = &view->scratch;
-	unsigned int fields = 0;
-
-	for (unsigned int i = first; i < count; i++) {
-		if (strcmp(missing[i].why, missing[first].why) != 0)
-			continue;
-		if (fields < MISSING_FIELDS)
-			buf_printf(text, "%s%s", fields > 0 ? ", " : "", missing[i].field);
-		fields++;
-	}
-	if (fields > MISSING_FIELDS)
-		buf_printf(text, " and%c%u%cmore", FLOW_GLUE, fields - MISSING_FIELDS, FLOW_GLUE);
-	buf_printf(text, ": %s", missing[first].why);
-}
-
-static void put_missing(struct text_view *view)
-{
-	unsigned int count = view->judgement->missing_count;
-
-	if (count > MISSING_MAX)
-		count = MISSING_MAX;
-	if (count == 0)
-		return;
-	flow_label(&view->flow, "missing");
-	for (unsigned int i = 0; i < count; i++) {
-		if (!is_first_of_reason(view->judgement, i))
-			continue;
-		if (i > 0)
-			buf_puts(&view->scratch, "; ");
-		put_reason(view, i, count);
-	}
-	flow_take(&view->flow, &view->scratch);
-}
-
-/* What the record has from there, and not from the kernel's structures. */
-static void put_taken(struct text_view *view)
-{
-	const struct incident *incident = view->incident;
-	bool limit = !incident->has_oc && incident->log.has_scope;
-
-	if (limit)
-		buf_puts(&view->scratch, ", and tells whose limit it was");
-	if (incident->stat_at_kill)
-		buf_puts(&view->scratch, limit ? " and what filled it at the kill"
-					       : ", and tells what filled the limit at the kill");
-}
-
-static void put_kernel_log(struct text_view *view)
-{
-	const struct incident *incident = view->incident;
-	struct buf *text = &view->scratch;
-
-	switch (incident->kmsg) {
-	case KMSG_AGREES:
-		buf_puts(text, "the kernel log agrees");
-		put_taken(view);
-		break;
-	case KMSG_DIFFERS:
-		buf_puts(text, "THE KERNEL LOG DIFFERS: ");
-		text_terminal(
-			text, incident->kmsg_difference, strlen(incident->kmsg_difference), 0);
-		put_taken(view);
-		break;
-	case KMSG_NOT_SEEN:
-		buf_puts(text, "the kernel log has no line of it so far");
-		break;
-	default:
-		buf_puts(text, "the kernel log was not readable");
-	}
-}
-
-static void put_hooks(struct text_view *view)
-{
-	const struct sink_context *context = view->context;
-	struct buf *text = &view->scratch;
-	unsigned int named = 0, served = 0;
-
-	for (unsigned int i = 0; i < context->hook_count && i < SINK_HOOKS; i++) {
-		if (context->hooks[i].hook == NULL)
-			continue;
-		if (served++ >= HOOKS_NAMED)
-			continue;
-		put_comma(text);
-		buf_puts(text, context->hooks[i].hook);
-		named++;
-	}
-	if (served > named)
-		buf_printf(text, " and%c%u more %s", FLOW_GLUE, served - named,
-			served - named == 1 ? "hook" : "hooks");
-	if (served > 0)
-		buf_puts(text, "; ");
-}
-
-static void put_source(struct text_view *view)
-{
-	struct buf *text = &view->scratch;
-
-	flow_label(&view->flow, "source");
-	if (view_imported(view->incident)) {
-		buf_puts(text,
-			view->incident->log.followed ? "the kernel log alone" : "a kernel log");
-		if (view->incident->log.page_size_assumed)
-			buf_puts(text, ", pages taken for 4 KiB");
-		flow_take(&view->flow, text);
-		return;
-	}
-	put_hooks(view);
-	put_kernel_log(view);
-	if (view->incident->lost_events > 0)
-		buf_printf(text, "; LOST %llu records of this kill",
-			(unsigned long long)view->incident->lost_events);
-	else
-		buf_puts(text, "; 0 lost");
-	flow_take(&view->flow, text);
-}
-
 static void put_log_host(struct text_view *view)
 {
 	const struct host_facts *host = view->context->host;
@@ -697,15 +565,15 @@ static void put_log_host(struct text_view *view)
 
 	text_terminal(text, host->hostname, strlen(host->hostname), 0);
 	if (host->kernel[0] != '\0') {
-		put_comma(text);
+		text_comma(text);
 		buf_printf(text, "Linux%c", FLOW_GLUE);
 		text_terminal(text, host->kernel, strlen(host->kernel), 0);
 	}
 	if (log->has_time) {
-		put_comma(text);
+		text_comma(text);
 		units_local_date(text, log->wall_ns);
 	}
-	put_comma(text);
+	text_comma(text);
 	buf_printf(text, "incident%c%u", FLOW_GLUE, view->incident->number);
 	flow_take(&view->flow, text);
 }
@@ -722,7 +590,7 @@ static void put_host(struct text_view *view)
 		return;
 	}
 	text_terminal(text, host->hostname, strlen(host->hostname), 0);
-	put_comma(text);
+	text_comma(text);
 	buf_printf(text, "Linux%c", FLOW_GLUE);
 	text_terminal(text, host->kernel, strlen(host->kernel), 0);
 	buf_puts(text, ", ");
@@ -747,8 +615,8 @@ static void put_all(struct text_view *view)
 	put_asked(view);
 	text_top(view);
 	put_after(view);
-	put_missing(view);
-	put_source(view);
+	text_missing(view);
+	text_source(view);
 	put_host(view);
 }
 

@@ -26,6 +26,11 @@ void text_victim(struct text_view *view);
 void text_chosen(struct text_view *view);
 void text_top(struct text_view *view);
 void text_killed(struct text_view *view);
+void text_missing(struct text_view *view);
+void text_source(struct text_view *view);
+
+/* Between two items, where there is one before. */
+void text_comma(struct buf *text);
 
 /* All paragraphs of the text view, one by one, for who lays them out otherwise: the headline
  * without time and tag first, without a label. Tables are left out. */
