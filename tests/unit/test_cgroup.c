@@ -40,7 +40,7 @@ static void learning_again_renews_the_path_and_keeps_the_history(void **state)
 	assert_string_equal(cgroup_path(table, 77), "/b");
 	assert_false(cgroup_find(table, 77)->removed);
 	assert_true(cgroup_find(table, 77)->has_events);
-	assert_int_equal(cgroup_kills_since(cgroup_find(table, 77), 0), 1);
+	assert_int_equal(cgroup_kills_between(cgroup_find(table, 77), 0, UINT64_MAX), 1);
 	cgroups_free(table);
 }
 
@@ -120,7 +120,7 @@ static void an_evicted_place_starts_empty(void **state)
 	cgroup_learn(table, 2, "/2", 2);
 	assert_string_equal(cgroup_path(table, 2), "/2");
 	assert_false(cgroup_find(table, 2)->has_events);
-	assert_int_equal(cgroup_kills_since(cgroup_find(table, 2), 0), 0);
+	assert_int_equal(cgroup_kills_between(cgroup_find(table, 2), 0, UINT64_MAX), 0);
 	cgroups_free(table);
 }
 
@@ -132,13 +132,17 @@ static void kills_are_counted_back_to_a_time(void **state)
 	(void)state;
 	cgroup_learn(table, 1, "/1", 1);
 	entry = cgroup_find(table, 1);
-	assert_int_equal(cgroup_kills_since(entry, 0), 0);
+	assert_int_equal(cgroup_kills_between(entry, 0, UINT64_MAX), 0);
 	cgroup_killed(entry, 100);
 	cgroup_killed(entry, 200);
 	cgroup_killed(entry, 300);
-	assert_int_equal(cgroup_kills_since(entry, 0), 3);
-	assert_int_equal(cgroup_kills_since(entry, 200), 2);
-	assert_int_equal(cgroup_kills_since(entry, 301), 0);
+	assert_int_equal(cgroup_kills_between(entry, 0, UINT64_MAX), 3);
+	assert_int_equal(cgroup_kills_between(entry, 200, UINT64_MAX), 2);
+	assert_int_equal(cgroup_kills_between(entry, 301, UINT64_MAX), 0);
+	assert_int_equal(cgroup_kills_between(entry, 0, 300), 2);
+	/* Seen, and then told. */
+	cgroup_killed(entry, 200);
+	assert_int_equal(cgroup_kills_between(entry, 0, UINT64_MAX), 3);
 	cgroups_free(table);
 }
 
@@ -153,8 +157,8 @@ static void of_many_kills_the_last_are_kept(void **state)
 	for (uint64_t i = 1; i <= 3 * CGROUP_KILLS + 5; i++)
 		cgroup_killed(entry, i);
 	assert_int_equal(entry->kill_count, 3 * CGROUP_KILLS + 5);
-	assert_int_equal(cgroup_kills_since(entry, 0), CGROUP_KILLS);
-	assert_int_equal(cgroup_kills_since(entry, 3 * CGROUP_KILLS + 5), 1);
+	assert_int_equal(cgroup_kills_between(entry, 0, UINT64_MAX), CGROUP_KILLS_COUNTED);
+	assert_int_equal(cgroup_kills_between(entry, 3 * CGROUP_KILLS + 5, UINT64_MAX), 1);
 	cgroups_free(table);
 }
 

@@ -199,6 +199,16 @@ static void gather_census(struct watch *watch, struct incident *incident, int le
 		incident_census_done(watch->incidents, incident);
 }
 
+/* As soon as it is seen: it may be told after one that came later. */
+static void note_kill(struct watch *watch, const struct incident *incident, int level)
+{
+	struct cgroup_entry *entry =
+		level >= 0 ? cgroup_find(watch->names.cgroups, incident->levels[level].id) : NULL;
+
+	if (entry && incident->outcome == OUTCOME_KILLED)
+		cgroup_killed(entry, incident->time_ns);
+}
+
 /* What only user space can read, while the kill still goes on: small files of the kernel's, no
  * process's. */
 static void gather(struct watch *watch, struct incident *incident)
@@ -212,6 +222,7 @@ static void gather(struct watch *watch, struct incident *incident)
 	memset(&watch->judgement, 0, sizeof(watch->judgement));
 	judge_limit(incident, &watch->host, &watch->judgement);
 	level = watch->judgement.limit_level;
+	note_kill(watch, incident, level);
 	gather_census(watch, incident, level);
 	recorder_incident(&watch->recorder, incident, watch->names.cgroups,
 		level >= 0 ? incident->levels[level].id : 0, boot_now_ns());
@@ -264,9 +275,10 @@ static void remember_limit(struct watch *watch, struct incident *incident)
 	memcpy(entry->events, incident->levels[level].events, sizeof(entry->events));
 	if (incident->outcome != OUTCOME_KILLED)
 		return;
-	incident->earlier_kills = cgroup_kills_since(entry,
-		incident->time_ns > REPEAT_WINDOW_NS ? incident->time_ns - REPEAT_WINDOW_NS : 0);
-	cgroup_killed(entry, incident->time_ns);
+	note_kill(watch, incident, level);
+	incident->earlier_kills = cgroup_kills_between(entry,
+		incident->time_ns > REPEAT_WINDOW_NS ? incident->time_ns - REPEAT_WINDOW_NS : 0,
+		incident->time_ns);
 }
 
 static uint64_t lost_incident_records(const struct watch *watch)

@@ -119,20 +119,28 @@ const char *cgroup_path(struct cgroups *table, uint64_t id)
 	return entry ? entry->path : NULL;
 }
 
+static unsigned int kills_kept(const struct cgroup_entry *entry)
+{
+	return entry->kill_count < CGROUP_KILLS ? entry->kill_count : CGROUP_KILLS;
+}
+
 void cgroup_killed(struct cgroup_entry *entry, uint64_t when_ns)
 {
+	for (unsigned int i = 0; i < kills_kept(entry); i++)
+		if (entry->kill_ns[i] == when_ns)
+			return;
 	entry->kill_ns[entry->kill_count % CGROUP_KILLS] = when_ns;
 	entry->kill_count++;
 }
 
-uint32_t cgroup_kills_since(const struct cgroup_entry *entry, uint64_t since_ns)
+uint32_t cgroup_kills_between(
+	const struct cgroup_entry *entry, uint64_t since_ns, uint64_t before_ns)
 {
-	unsigned int kept = entry->kill_count < CGROUP_KILLS ? entry->kill_count : CGROUP_KILLS;
 	uint32_t count = 0;
 
-	for (unsigned int i = 0; i < kept; i++)
-		count += entry->kill_ns[i] >= since_ns;
-	return count;
+	for (unsigned int i = 0; i < kills_kept(entry); i++)
+		count += entry->kill_ns[i] >= since_ns && entry->kill_ns[i] < before_ns;
+	return count < CGROUP_KILLS_COUNTED ? count : CGROUP_KILLS_COUNTED;
 }
 
 uint64_t cgroups_evicted(const struct cgroups *table)

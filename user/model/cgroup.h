@@ -16,7 +16,8 @@
 #include "event.h"
 
 #define CGROUP_PATH_LEN EV_PATH_LEN
-#define CGROUP_KILLS 16 /* times of the last kills that are kept */
+#define CGROUP_KILLS 24 /* times of the last kills that are kept, of those not told yet, too */
+#define CGROUP_KILLS_COUNTED 16 /* more are not told apart from so many */
 
 struct cgroup_entry {
 	uint64_t id;
@@ -43,8 +44,11 @@ void cgroup_remove(struct cgroups *table, uint64_t id, uint64_t now_ns);
 struct cgroup_entry *cgroup_find(struct cgroups *table, uint64_t id); /* NULL: not known */
 const char *cgroup_path(struct cgroups *table, uint64_t id); /* NULL: not known */
 
+/* A kill at its limit. The same one may be told again. */
 void cgroup_killed(struct cgroup_entry *entry, uint64_t when_ns);
-uint32_t cgroup_kills_since(const struct cgroup_entry *entry, uint64_t since_ns);
+/* At most CGROUP_KILLS_COUNTED. */
+uint32_t cgroup_kills_between(
+	const struct cgroup_entry *entry, uint64_t since_ns, uint64_t before_ns);
 uint64_t cgroups_evicted(const struct cgroups *table);
 
 #endif /* OOMSNOOP_MODEL_CGROUP_H */
