@@ -673,7 +673,7 @@ static void repeated(void **state)
 	assert_verdict(given(&scene, "repeated"), CONFIDENCE_CERTAIN,
 		"This limit has killed 3 times within 10 minutes, this one included.",
 		"2 earlier at /pod/app");
-	scene.incident->earlier_kills = CGROUP_KILLS; /* no more are remembered */
+	scene.incident->earlier_kills = CGROUP_KILLS_COUNTED; /* no more are remembered */
 	assert_verdict(given(&scene, "repeated"), CONFIDENCE_CERTAIN,
 		"This limit has killed at least 17 times within 10 minutes, this one included.",
 		"at least 16 earlier at /pod/app");

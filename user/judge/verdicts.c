@@ -695,7 +695,7 @@ static void judge_repeated(struct scene *scene)
 {
 	uint32_t earlier = scene->incident->earlier_kills;
 	/* No more of them are remembered. */
-	bool at_least = earlier >= CGROUP_KILLS;
+	bool at_least = earlier >= CGROUP_KILLS_COUNTED;
 	struct verdict *verdict;
 
 	if (earlier && is_imported(scene) && !scene->limit_path[0] && scene->victim) {
