@@ -597,13 +597,15 @@ static void fill_host(struct importer *importer, const struct klog_report *repor
 }
 
 /* What of the machine is told only where it was the machine that ran out. */
-static void clear_log(struct incident_log *log)
+void incident_log_clear(struct incident_log *log)
 {
 	uint64_t *const unknown[] = {&log->usage_bytes, &log->limit_bytes, &log->failcnt,
 		&log->cma_bytes, &log->anon_bytes, &log->file_bytes, &log->dirty_bytes,
 		&log->shmem_bytes, &log->slab_bytes, &log->slab_unreclaimable_bytes,
 		&log->kernel_stack_bytes, &log->pagetables_bytes, &log->unevictable_bytes};
 
+	memset(log, 0, sizeof(*log));
+	log->limit_level = -1;
 	for (size_t i = 0; i < sizeof(unknown) / sizeof(unknown[0]); i++)
 		*unknown[i] = UNKNOWN_U64;
 }
@@ -612,12 +614,11 @@ static void clear(struct incident *ret)
 {
 	memset(ret, 0, sizeof(*ret));
 	ret->source = INCIDENT_IMPORTED;
-	ret->log.limit_level = -1;
 	memset(&ret->host, 0xff, sizeof(ret->host));
 	memset(&ret->stat, 0xff, sizeof(ret->stat));
 	ret->stat_usage_bytes = ret->totalpages = ret->ceiling_hint = UNKNOWN_U64;
 	ret->policy_nodes = UNKNOWN_U64;
-	clear_log(&ret->log);
+	incident_log_clear(&ret->log);
 }
 
 bool importer_incident(struct importer *importer, const struct klog_report *report,

@@ -22,6 +22,9 @@ typedef int64_t (*imported_zone_fn)(int64_t civil_ns);
 
 struct importer;
 
+/* Nothing of it is known. */
+void incident_log_clear(struct incident_log *log);
+
 /* `zone`: for stamps that name no time zone; NULL: those give no time. NULL with errno. */
 struct importer *importer_new(imported_zone_fn zone);
 /* Of the machine whose log names no host: known, not to be worked out of its reports. */

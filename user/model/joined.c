@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "model/imported.h"
+
 #define KB_BYTES 1024
 
 /* --- reports as they are printed --- */
@@ -377,9 +379,8 @@ bool incident_join(struct incident *incident, const struct joined_report *report
 	/* The line of the kill, behind what was joined when the choice was printed. */
 	if (log->joined)
 		return true;
+	incident_log_clear(log);
 	log->joined = true;
-	log->limit_level = -1;
-	log->usage_bytes = log->limit_bytes = log->failcnt = UNKNOWN_U64;
 	if (incident->kmsg == KMSG_NOT_READ)
 		incident->kmsg = KMSG_AGREES;
 	join_request(incident, report);
