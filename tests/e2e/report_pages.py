@@ -139,21 +139,37 @@ def interrupted(binary, folder, store, number):
     return process.wait()
 
 
+def with_many(store):
+    """The last incident once more, 300 times: a page names the newest of them, for which each has to be read."""
+    with closing(sqlite3.connect(store)) as db, db:
+        last = db.execute('SELECT max(id) FROM incident').fetchone()[0]
+        tables = [row[0] for row in db.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")]
+        for table in tables:
+            columns = [row[1] for row in db.execute(f'PRAGMA table_info({table})')]
+            key = 'id' if table == 'incident' else 'incident'
+            if key not in columns or (key == 'id') != (table == 'incident'):
+                continue
+            rest = ', '.join(column for column in columns if column != key)
+            for number in range(1, 301):
+                db.execute(
+                    f'INSERT INTO {table} ({key}, {rest}) SELECT {last + number}, {rest} '
+                    f'FROM {table} WHERE {key} = {last}'
+                )
+
+
 def test_interrupted(binary):
-    """Ended while a page is written: no half of it is left. That it was still at it shows in its
-    status, so it is tried until that is so."""
+    """Ended while a page is written: no half of it is left."""
     case = capture(binary)
+    store = case.copy()
+    with_many(store)
     with Folder() as folder:
         page = folder / 'page.html'
         for number in (signal.SIGINT, signal.SIGTERM):
-            for _ in range(200):
-                page.write_text('old')
-                status = interrupted(binary, folder, case.text_store, number)
-                yield from differ(f'{number.name}: files', os.listdir(folder), ['page.html'])
-                if status == -number:
-                    break
+            page.write_text('old')
+            status = interrupted(binary, folder, store, number)
+            yield from differ(f'{number.name}: files', os.listdir(folder), ['page.html'])
             yield from differ(f'{number.name}: status', status, -number)
-            yield from differ(f'{number.name}: old page', page.read_text(), 'old')
+            yield from differ(f'{number.name}: old page', page.read_text()[:20], 'old')
 
 
 def test_page_too_large(binary):
