@@ -19,6 +19,8 @@ from results import Results
 
 TOP = Path(__file__).resolve().parents[2]
 STORM = 20
+# printk's rate limit of reports is a window of 5 s from its first one (DEFAULT_RATELIMIT_INTERVAL).
+REPORTS_AGAIN_S = 5.5
 # memory.stat's names in version 1, with all below, and in version 2.
 STATS = {
     'anon_bytes': ('total_rss', 'anon'),
@@ -178,6 +180,7 @@ def test_storm(binary):
         incident = kernel[record['victim_pid']]
         errors = joined_errors(record, incident) if incident.report else one_line_errors(record)
         yield from (f'{record["victim_pid"]}: {error}' for error in errors)
+    time.sleep(REPORTS_AGAIN_S)  # nothing tells when the kernel would report again
 
 
 def test_alone(binary):
@@ -211,6 +214,7 @@ def test_alone_storm(binary):
         if incident.report:
             yield from report_errors(record, incident.report)
         yield from differ('anon', record['victim_anon_bytes'], incident.victim.anon)
+    time.sleep(REPORTS_AGAIN_S)  # nothing tells when the kernel would report again
 
 
 def test_alone_filter_and_signal(binary):
