@@ -226,6 +226,21 @@ static void put_next(struct text_view *view, unsigned int place)
 	glue_name(&view->scratch, task->comm, task->tgid);
 	buf_putc(&view->scratch, FLOW_GLUE);
 	glue_count(&view->scratch, view->judgement->ranked[place].badness.points);
+	if (!view->judgement->has_badness && task->oom_score_adj != 0)
+		buf_printf(
+			&view->scratch, " with oom_score_adj%c%d", FLOW_GLUE, task->oom_score_adj);
+}
+
+/* Where what oom_score_adj adds is not known in pages, another may hold more than the first. */
+static bool is_outweighed(const struct text_view *view, unsigned int place)
+{
+	const struct ranked *ranked = view->judgement->ranked;
+
+	for (unsigned int i = 0; i < view->judgement->ranked_count; i++)
+		if (ranked[i].immune == NULL &&
+			ranked[i].badness.points > ranked[place].badness.points)
+			return true;
+	return false;
 }
 
 static void put_rank(struct text_view *view)
@@ -240,7 +255,10 @@ static void put_rank(struct text_view *view)
 	for (unsigned int place = 0; (task = ranked_task(view, place)) != NULL; place++) {
 		if (task->tgid != chosen->tgid)
 			continue;
-		if (place == 0)
+		if (place == 0 && !sums && is_outweighed(view, place))
+			buf_printf(text, ", with oom_score_adj%c%d first", FLOW_GLUE,
+				task->oom_score_adj);
+		else if (place == 0)
 			buf_puts(text, sums ? ", highest" : ", largest");
 		else
 			buf_printf(text, ", %u%s%s", place + 1, ordinal_end(place + 1),
