@@ -12,7 +12,7 @@ from recorder import CHANGING, STILL
 
 DAY = 86400
 # What a person would ask the file itself, in place of `list`.
-QUERY = ("SELECT incident.time_real_ns, victim.tgid, victim.comm, victim.rss_anon_pages, "
+QUERY = ("SELECT incident.time_real_ns, victim.pid, victim.comm, victim.anon_pages, "
          "incident.told_limit_cgroup, incident.told_limit_bytes, incident.told_first_verdict "
          "FROM incident JOIN victim ON victim.incident = incident.id AND victim.n = 0 "
          "ORDER BY incident.time_real_ns")
