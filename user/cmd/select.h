@@ -46,4 +46,8 @@ bool selection_passes(const struct selection *selection, int64_t id,
 /* To be a child of a command's argp; the input of it is a struct selection, initialized. */
 extern const struct argp selection_argp;
 
+/* The one FILE that each of these commands takes: to be asked for what its own parser does not
+ * know. */
+error_t selection_file(int key, char *value, struct argp_state *state, const char **file);
+
 #endif /* OOMSNOOP_CMD_SELECT_H */
