@@ -405,4 +405,31 @@ static inline void assert_sql(const struct made *made, const char *sql, const ch
 	assert_string_equal(text, expected);
 }
 
+/* What was loaded last. */
+static struct captured captured;
+
+static inline struct store *open_store(const struct made *made)
+{
+	int error;
+	struct store *store = store_open(made->path, &error);
+
+	assert_non_null(store);
+	if (error)
+		print_message("%s\n", store_why(store));
+	assert_int_equal(error, 0);
+	return store;
+}
+
+static inline void assert_loads(const struct made *made, int64_t id)
+{
+	struct store *store = open_store(made);
+
+	assert_int_equal(store_load(store, id, &captured), 0);
+	if (captured.damaged)
+		print_message("%s\n", captured.damage);
+	assert_false(captured.damaged);
+	assert_int_equal(captured.id, id);
+	store_close(store);
+}
+
 #endif /* TESTS_STORE_RANDOM_H */

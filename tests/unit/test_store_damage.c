@@ -20,7 +20,6 @@
 
 static struct incident originals[INCIDENTS];
 static struct capture_moment moments[INCIDENTS];
-static struct captured captured;
 static struct made made;
 static char *pristine, *spoilt;
 static size_t store_size;

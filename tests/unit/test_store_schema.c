@@ -10,32 +10,7 @@
 #include "store_random.h"
 
 static struct incident incident;
-static struct captured captured;
 static struct capture_moment moment;
-
-static struct store *open_store(const struct made *made)
-{
-	int error;
-	struct store *store = store_open(made->path, &error);
-
-	assert_non_null(store);
-	if (error)
-		print_message("%s\n", store_why(store));
-	assert_int_equal(error, 0);
-	return store;
-}
-
-static void assert_loads(const struct made *made, int64_t id)
-{
-	struct store *store = open_store(made);
-
-	assert_int_equal(store_load(store, id, &captured), 0);
-	if (captured.damaged)
-		print_message("%s\n", captured.damage);
-	assert_false(captured.damaged);
-	assert_int_equal(captured.id, id);
-	store_close(store);
-}
 
 /* SQLite itself refuses a column twice; that each table is made is shown by any store. */
 static void test_all_field_tables_are_made(void **state)

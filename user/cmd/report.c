@@ -87,18 +87,12 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
 	case OPTION_FAIL:
 		options->fail_on_oom = true;
 		return 0;
-	case ARGP_KEY_ARG:
-		if (options->file)
-			argp_error(state, "'%s' is one argument too many", value);
-		options->file = value;
-		return 0;
 	case ARGP_KEY_END:
-		if (!options->file)
-			argp_error(state, "which file? `oomsnoop record' writes them");
+		selection_file(key, value, state, &options->file);
 		check_outputs(state, options);
 		return 0;
 	default:
-		return ARGP_ERR_UNKNOWN;
+		return selection_file(key, value, state, &options->file);
 	}
 }
 

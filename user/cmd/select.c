@@ -334,3 +334,20 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
 const struct argp selection_argp = {.options = option_table, .parser = parse_option};
 const struct argp selection_inside_argp = {
 	.options = option_table + OPTIONS_OF_TIME, .parser = parse_option};
+
+error_t selection_file(int key, char *value, struct argp_state *state, const char **file)
+{
+	switch (key) {
+	case ARGP_KEY_ARG:
+		if (*file)
+			argp_error(state, "'%s' is one argument too many", value);
+		*file = value;
+		return 0;
+	case ARGP_KEY_END:
+		if (!*file)
+			argp_error(state, "which file? `oomsnoop record' writes them");
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}

@@ -48,4 +48,8 @@ extern const struct argp selection_argp;
 /* The same without --since and --until. */
 extern const struct argp selection_inside_argp;
 
+/* The one FILE that each of these commands takes: to be asked for what its own parser does not
+ * know. */
+error_t selection_file(int key, char *value, struct argp_state *state, const char **file);
+
 #endif /* OOMSNOOP_CMD_SELECT_H */
