@@ -86,10 +86,33 @@ struct last_signals_map {
 };
 extern struct last_signals_map last_signals SEC(".maps");
 
+/* Who was sent SIGTERM, and by whom: told with the SIGKILL that may follow. */
+#define TERMS_TRACKED 4096
+
+struct term {
+	u64 start_ns; /* of the target */
+	u64 first_ns; /* of this sender's */
+	u32 sender;
+	u32 count;
+};
+
+struct terms_map {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, TERMS_TRACKED);
+	__type(key, u32);
+	__type(value, struct term);
+};
+extern struct terms_map terms SEC(".maps");
+
 /* Defined in state.bpf.c. */
 extern struct oom_scope scope;
 extern __u32 last_number;
 extern __u64 drops[EV_DROP_COUNT];
+extern struct ev_burst bursts[EV_BURSTS];
+extern __u64 signals_second;
+extern __u32 signals_told;
+extern const volatile bool kills_traced;
+extern const volatile bool shared_traced;
 extern const volatile bool scope_hooked;
 extern const volatile __u32 cpu_count;
 extern const volatile __u64 ring_busy_bytes;
@@ -251,6 +274,17 @@ static __always_inline void task_fill(struct ev_task *e, struct task_struct *tas
 	if (e->tgid == 1)
 		e->flags |= EV_TASK_INIT;
 	task_fill_memory(e, task, exact);
+}
+
+/* This one dies of the invocation under way. `mm` NULL: another one's was tracked already. */
+static __always_inline void victim_track(struct task_struct *task, struct mm_struct *mm)
+{
+	u32 tgid = BPF_CORE_READ(task, tgid), number = scope.number;
+	u64 key = (u64)mm;
+
+	bpf_map_update_elem(&killed_tgids, &tgid, &number, BPF_ANY);
+	if (key)
+		bpf_map_update_elem(&killed_mms, &key, &number, BPF_ANY);
 }
 
 #endif /* OOMSNOOP_COMMON_BPF_H */

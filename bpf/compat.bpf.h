@@ -217,4 +217,22 @@ static __always_inline u64 policy_nodes_of(const struct task_struct *task)
 	return EV_UNKNOWN;
 }
 
+/*
+ * The registers with which a task entered the kernel: by a helper since 5.15. The numbers of
+ * kill(2) are those of native programs: what a 32-bit one asks is not read.
+ */
+#if defined(__TARGET_ARCH_x86)
+#define SYSCALL_KILL 62
+#define syscall_number(regs) BPF_CORE_READ(regs, orig_ax)
+#define syscall_first(regs) BPF_CORE_READ(regs, di)
+#elif defined(__TARGET_ARCH_arm64)
+#define SYSCALL_KILL 129
+#define syscall_number(regs) BPF_CORE_READ(regs, syscallno)
+#define syscall_first(regs) BPF_CORE_READ(regs, orig_x0)
+#endif
+
+#define has_task_regs()                                                                            \
+	(bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_task_pt_regs) &&                    \
+		bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_get_current_task_btf))
+
 #endif /* OOMSNOOP_COMPAT_BPF_H */

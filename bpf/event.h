@@ -50,6 +50,7 @@ enum ev_kind {
 	EV_CGROUP = 10, /* a cgroup of the memory hierarchy was made or removed */
 	EV_SAMPLE = 11, /* the recorder: one process's counters at one moment */
 	EV_USAGE = 12, /* the recorder: one memory cgroup's counters at one moment */
+	EV_SIGNAL = 16, /* a signal that kills, and was not the OOM killer's as far as is known */
 };
 
 struct ev_hdr {
@@ -350,6 +351,98 @@ struct ev_usage {
 			      */
 };
 
+enum ev_signal_flag {
+	EV_SIGNAL_GROUP = 1 << 0, /* to the whole process, not to one thread */
+	EV_SIGNAL_PRIV = 1 << 1, /* SEND_SIG_PRIV: from the kernel */
+	EV_SIGNAL_NOINFO = 1 << 2, /* SEND_SIG_NOINFO: in the name of current, but not by kill(2) */
+	EV_SIGNAL_KTHREAD = 1 << 3, /* current is a kernel thread */
+	EV_SIGNAL_EXITING = 1 << 4, /* the sender is on its way out itself */
+	EV_SIGNAL_NS_INIT = 1 << 5, /* the sender is the first process of a pid namespace */
+	EV_SIGNAL_CHILD = 1 << 6, /* the target is the sender's child */
+	EV_SIGNAL_DESCENDANT = 1 << 7, /* the same, or a child's child and so on */
+	EV_SIGNAL_PARENT = 1 << 8, /* the sender is the target's child */
+	EV_SIGNAL_ARGUMENT = 1 << 9, /* `argument` was read: current is in kill(2) */
+	EV_SIGNAL_TERM = 1 << 10, /* a SIGTERM went before, term_* */
+	EV_SIGNAL_TARGET_INIT = 1 << 11, /* the target is the first process of its pid namespace */
+	EV_SIGNAL_LIMIT = 1 << 12, /* limit_*: a level of the target's chain has a limit */
+	EV_SIGNAL_LIMIT_V2 = 1 << 13,
+	EV_SIGNAL_MAPPING = 1 << 14, /* mapping_*: the file that the fault was in */
+	EV_SIGNAL_MAPPING_ANON = 1 << 15, /* the fault was in memory that is no file's */
+	EV_SIGNAL_BLOCKS = 1 << 16, /* tmpfs_*_blocks */
+};
+
+/* include/trace/events/signal.h */
+enum ev_signal_result {
+	EV_SIGNAL_DELIVERED = 0,
+	EV_SIGNAL_IGNORED = 1, /* and the target lives on: the first process of a pid namespace */
+	EV_SIGNAL_LOST_INFO = 4, /* delivered without its siginfo */
+};
+
+/* One signal. Sender is whoever ran: of a fault the target itself, of a kernel thread that thread.
+ */
+struct ev_signal {
+	struct ev_hdr hdr;
+	__u32 signal;
+	__u32 flags; /* enum ev_signal_flag */
+	__s32 code; /* si_code */
+	__u32 result; /* enum ev_signal_result */
+	__s32 argument; /* first one of kill(2): below 0 a process group, -1 all */
+	__u32 term_count; /* how many SIGTERM the same sender sent it */
+	__u64 address; /* of the fault */
+	__u64 term_ns; /* when that sender sent the first */
+	__u32 term_tgid;
+	__u32 burst; /* this is the nth one of its sender in this burst */
+	__u64 burst_ns; /* when that began */
+	/* the sender */
+	__u32 sender_tgid;
+	__u32 sender_tid;
+	__u32 sender_ppid;
+	__u32 sender_uid;
+	__u64 sender_start_ns;
+	__u64 sender_cgroup_id;
+	/* the target */
+	__u32 tgid;
+	__u32 tid;
+	__u32 ppid;
+	__u32 uid;
+	__u32 ns_tgid;
+	__u32 pgid;
+	__s32 oom_score_adj;
+	__u32 cmdline_len; /* of the sender, where it is so young that its name may not be known */
+	__u64 start_ns;
+	__u64 cgroup_id;
+	__s64 rss_pages[EV_RSS_COUNTERS];
+	/* the level of its chain that is fullest */
+	__u64 limit_id;
+	__u64 limit_usage_pages;
+	__u64 limit_max_pages;
+	__u64 limit_oom_kills; /* memory.events oom_kill */
+	/* of the file that the fault was in */
+	__u64 mapping_magic; /* super_block.s_magic */
+	__u64 mapping_bytes; /* size of the file */
+	__u64 mapping_pgoff; /* where in it the mapping begins, in pages */
+	__u64 mapping_offset; /* and the fault in that, in bytes */
+	__u64 tmpfs_max_blocks;
+	__u64 tmpfs_used_blocks;
+	__u32 args_len;
+	__u32 pad;
+	char sender_comm[EV_COMM_LEN]; /* of its leader */
+	char parent_comm[EV_COMM_LEN]; /* of the sender's parent */
+	char comm[EV_COMM_LEN]; /* of the target's leader */
+	char mapping_name[EV_NAME_LEN]; /* last component */
+	char cmdline[EV_CMDLINE_LEN];
+};
+
+/* A burst of one sender, for user space to read how many there were in the end. */
+#define EV_BURST_TOLD 32 /* so many of a burst are told one by one; then each power of two */
+#define EV_BURSTS 64 /* a power of two: place by sender */
+struct ev_burst {
+	__u64 began_ns;
+	__u64 last_ns;
+	__u32 sender;
+	__u32 count;
+};
+
 /* Why a record never reached the ring; index into the kernel side's table of drops. */
 enum ev_drop {
 	EV_DROP_INCIDENT = 0, /* a record of an incident: the ring was full */
@@ -357,7 +450,9 @@ enum ev_drop {
 	EV_DROP_PROCESS =
 		2, /* fork, exec, exit, cgroup: left out, to keep half of the ring for incidents */
 	EV_DROP_SAMPLE = 3, /* a sample between two passes; the next pass makes up for it */
-	EV_DROP_COUNT = 4,
+	EV_DROP_SIGNAL =
+		4, /* a signal: too many at once; those of a burst are counted there, too */
+	EV_DROP_COUNT = 5,
 };
 
 /*

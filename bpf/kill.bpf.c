@@ -391,16 +391,6 @@ static __always_inline bool mark_continues(u64 owner, u64 now)
 	return scope.marked && scope.group && now - scope.last_ns < GROUP_GAP_NS;
 }
 
-static __always_inline void victim_track(struct task_struct *task, struct mm_struct *mm)
-{
-	u32 tgid = BPF_CORE_READ(task, tgid), number = scope.number;
-	u64 key = (u64)mm;
-
-	bpf_map_update_elem(&killed_tgids, &tgid, &number, BPF_ANY);
-	if (key)
-		bpf_map_update_elem(&killed_mms, &key, &number, BPF_ANY);
-}
-
 static __noinline int victim_marked(struct task_struct *task)
 {
 	u64 owner = bpf_get_current_pid_tgid(), now = bpf_ktime_get_boot_ns();
@@ -486,37 +476,5 @@ int BPF_PROG(victim_tp_pid, int pid)
 	e->tgid = e->tid = pid;
 	e->start_ns = e->pgtables_bytes = e->total_vm_pages = e->totalpages = EV_UNKNOWN;
 	bpf_ringbuf_submit(e, wake_flag(true));
-	return 0;
-}
-
-/* --- signal_generate: those who die only because they share the memory --- */
-
-#define SEND_SIG_PRIV ((u64)1) /* include/linux/sched/signal.h: from the kernel, no siginfo */
-#define KILL_SIGNAL 9
-
-SEC("?tp_btf/signal_generate")
-int BPF_PROG(signal_tp, int sig, struct kernel_siginfo *info, struct task_struct *task, int group)
-{
-	struct last_signal *signal;
-	u64 owner;
-	u32 zero = 0;
-
-	if (sig != KILL_SIGNAL || (u64)info != SEND_SIG_PRIV)
-		return 0;
-	owner = bpf_get_current_pid_tgid();
-	signal = bpf_map_lookup_elem(&last_signals, &zero);
-	if (signal) {
-		signal->sender = owner;
-		signal->task = address_of(task);
-		signal->target = BPF_CORE_READ(task, tgid);
-	}
-	if (!scope.open || scope.owner != owner || !scope.marked || !scope.last_mm)
-		return 0;
-	if (bpf_ktime_get_boot_ns() - scope.last_ns > GROUP_GAP_NS)
-		return 0;
-	if (process_mm(address_of(task)) != scope.last_mm)
-		return 0;
-	victim_track(task, NULL);
-	task_send(address_of(task), EV_ROLE_SIGNALLED, 0, EV_UNKNOWN);
 	return 0;
 }

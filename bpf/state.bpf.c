@@ -10,6 +10,7 @@ struct killed_mms_map killed_mms SEC(".maps");
 struct percpu_offsets_map percpu_offsets SEC(".maps");
 struct scan_candidates_map scan_candidates SEC(".maps");
 struct last_signals_map last_signals SEC(".maps");
+struct terms_map terms SEC(".maps");
 struct process_counts_map process_counts SEC(".maps");
 struct cgroup_counts_map cgroup_counts SEC(".maps");
 struct fault_batches_map fault_batches SEC(".maps");
@@ -19,6 +20,9 @@ __u32 last_number = 0;
 __u64 drops[EV_DROP_COUNT] = {};
 __u64 sample_pages = 4096;
 bool counting = false;
+struct ev_burst bursts[EV_BURSTS] = {};
+__u64 signals_second = 0; /* the second in hand, and how many signals were told in it */
+__u32 signals_told = 0;
 
 /* Set by the loader before the programs are loaded. */
 const volatile bool scope_hooked = false; /* out_of_memory()'s entry and return are hooked */
@@ -28,6 +32,8 @@ const volatile __u64 ring_wake_bytes = 512 * 1024;
 const volatile __u64 ring_candidate_bytes =
 	3 * 1024 * 1024; /* candidates leave the rest to other records */
 const volatile __u32 memory_hierarchy = 0; /* of cgroups that have a memory controller; 0 is v2 */
+const volatile bool shared_traced = false; /* who dies with the victim since it shares its memory */
+const volatile bool kills_traced = false; /* who else kills */
 const volatile bool copies_counted = false; /* write faults are told apart from others */
 const volatile bool charges_counted = false;
 const volatile __u32 fault_period = 64;

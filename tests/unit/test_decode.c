@@ -30,6 +30,7 @@ union sample {
 	struct ev_cgroup cgroup;
 	struct ev_sample sample;
 	struct ev_usage usage;
+	struct ev_signal signal;
 	char bytes[2048];
 };
 
@@ -46,10 +47,11 @@ static const size_t sizes[] = {
 	[EV_CGROUP] = sizeof(struct ev_cgroup),
 	[EV_SAMPLE] = sizeof(struct ev_sample),
 	[EV_USAGE] = sizeof(struct ev_usage),
+	[EV_SIGNAL] = sizeof(struct ev_signal),
 };
 
 #define FIRST EV_CONTEXT
-#define LAST EV_USAGE
+#define LAST EV_SIGNAL
 
 static union sample sample_of(unsigned int kind)
 {
@@ -69,6 +71,10 @@ static union sample sample_of(unsigned int kind)
 		sample.reap.stage = EV_REAP_START;
 	if (kind == EV_SAMPLE)
 		sample.sample.why = EV_SAMPLE_CENSUS;
+	if (kind == EV_SIGNAL) {
+		sample.signal.signal = 9;
+		sample.signal.burst = 1;
+	}
 	return sample;
 }
 
@@ -99,6 +105,8 @@ static void every_kind_is_taken_apart(void **state)
 	for (unsigned int kind = FIRST; kind <= LAST; kind++) {
 		union sample sample = sample_of(kind);
 
+		if (!sizes[kind])
+			continue;
 		assert_int_equal(decode(&sample, &fact), 0);
 		assert_int_equal(fact.kind, kind);
 		assert_int_equal(fact.hdr.time_ns, 123456789);
@@ -358,7 +366,8 @@ static void random_bytes_break_nothing(void **state)
 
 	(void)state;
 	for (int round = 0; round < RANDOM_ROUNDS; round++) {
-		unsigned int kind = FIRST + xorshift(&seed) % LAST;
+		unsigned int pick = FIRST + xorshift(&seed) % LAST;
+		unsigned int kind = sizes[pick] ? pick : EV_SIGNAL;
 		union sample sample = sample_of(kind);
 		size_t size = xorshift(&seed) % 4 ? sizes[kind] : xorshift(&seed) % 1400;
 		unsigned int changes = xorshift(&seed) % 8;
@@ -396,9 +405,45 @@ static void pure_noise_is_refused(void **state)
 	}
 }
 
+static void the_numbers_of_a_signal_are_checked(void **state)
+{
+	union sample sample = sample_of(EV_SIGNAL);
+	struct fact fact;
+
+	(void)state;
+	sample.signal.cmdline_len = 11;
+	memcpy(sample.signal.cmdline,
+		"kill\0-9\0"
+		"123",
+		11);
+	assert_int_equal(decode(&sample, &fact), 0);
+	assert_int_equal(fact.text_len, 11);
+	assert_memory_equal(fact.text,
+		"kill\0-9\0"
+		"123",
+		11);
+	sample.signal.cmdline_len = EV_CMDLINE_LEN + 1;
+	assert_int_equal(decode_strict(&sample, sample.hdr.len, &fact), -EBADMSG);
+	sample = sample_of(EV_SIGNAL);
+	sample.signal.signal = 65;
+	assert_int_equal(decode_strict(&sample, sample.hdr.len, &fact), -EBADMSG);
+	sample.signal.signal = 0;
+	assert_int_equal(decode_strict(&sample, sample.hdr.len, &fact), -EBADMSG);
+	sample = sample_of(EV_SIGNAL);
+	sample.signal.result = EV_SIGNAL_LOST_INFO + 1;
+	assert_int_equal(decode_strict(&sample, sample.hdr.len, &fact), -EBADMSG);
+	sample = sample_of(EV_SIGNAL);
+	sample.signal.burst = 0;
+	assert_int_equal(decode_strict(&sample, sample.hdr.len, &fact), -EBADMSG);
+	sample = sample_of(EV_SIGNAL);
+	sample.signal.oom_score_adj = 1001;
+	assert_int_equal(decode_strict(&sample, sample.hdr.len, &fact), -EBADMSG);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_numbers_of_a_signal_are_checked),
 		cmocka_unit_test(every_kind_is_taken_apart),
 		cmocka_unit_test(a_record_cut_anywhere_is_refused),
 		cmocka_unit_test(a_record_may_grow_at_its_end),

@@ -181,7 +181,9 @@ static unsigned int seen_count;
 
 static void assert_listed_once(const struct hook *hook, const struct hook_program *program)
 {
-	(void)hook;
+	/* Signals have two purposes and one program. */
+	if (hook == &hook_table[HOOK_SIGNAL])
+		return;
 	for (unsigned int i = 0; i < seen_count; i++)
 		assert_string_not_equal(seen[i], program->name);
 	assert_true(seen_count < 256);
@@ -223,7 +225,8 @@ static void every_program_that_is_written_is_in_the_table(void **state)
 		written++;
 	seen_count = 0;
 	listed = each_program(assert_listed_once);
-	assert_int_equal(written, listed);
+	assert_true(listed > seen_count);
+	assert_int_equal(written, seen_count);
 }
 
 static void nothing_serves_at_first(void **state)

@@ -222,6 +222,20 @@ int store_batch_commit(struct store_writer *writer, int64_t wall_minus_boot_ns)
 	return 0;
 }
 
+int store_kill(struct store_writer *writer, const struct capture_run *run,
+	const struct killing *killing, const struct store_kill_told *told, int64_t *ret_id)
+{
+	int error = LOCKED(int, failing(CALL_INCIDENT));
+
+	(void)writer, (void)run;
+	if (error)
+		return error;
+	assert_int_equal(told->time_real_ns, killing->number);
+	noted('k');
+	*ret_id = killing->number;
+	return 0;
+}
+
 int store_incident(struct store_writer *writer, const struct capture_run *run,
 	const struct capture_moment *moment, const struct incident *incident,
 	const struct judgement *judgement, int64_t *ret_id)
@@ -427,6 +441,24 @@ static void test_order(void **state)
 	assert_true(disk.ended_ns > 0);
 	assert_true(said("oomsnoop: recording to " PATH "\n", 1));
 	assert_true(said("stored incident 1: KILLED a\\x0ab[1]\n", 1));
+}
+
+/* In the order in which they were told. */
+static void test_kills(void **state)
+{
+	static struct killing killing = {.number = 4};
+	struct store_kill_told told = {.time_real_ns = 4};
+
+	(void)state;
+	begin();
+	happens(1, true);
+	keeper_kill(keeper, &killing, &told);
+	happens(2, true);
+	finish(SECOND_NS);
+	assert_int_equal(totals.kills, 1);
+	assert_int_equal(totals.kills_lost, 0);
+	assert_non_null(strstr(strchr(disk.log, 'i'), "k"));
+	assert_non_null(strstr(strchr(disk.log, 'k'), "i"));
 }
 
 static void test_thinned(void **state)
@@ -719,6 +751,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_order),
+		TEST(test_kills),
 		TEST(test_thinned),
 		TEST(test_large),
 		TEST(test_retries),

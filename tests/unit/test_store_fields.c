@@ -19,6 +19,7 @@
 
 #pragma pack(push, 1)
 #include "model/capture.h"
+#include "model/killing.h"
 #pragma pack(pop)
 
 #include "model/store_fields.h"
@@ -54,6 +55,13 @@ static void test_every_member_of_moment_and_run_is_a_column(void **state)
 	assert_int_equal(bytes_of(&store_fields_run) + bytes_of(&store_fields_run_hook) +
 				 sizeof(((struct capture_run *)0)->id),
 		sizeof(struct capture_run));
+}
+
+static void test_every_member_of_a_kill_is_a_column(void **state)
+{
+	(void)state;
+	assert_int_equal(bytes_of(&store_fields_kill) + bytes_of(&store_fields_kill_target),
+		sizeof(struct killing));
 }
 
 /* The map is larger than any of the structs with its padding. */
@@ -206,6 +214,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_every_member_of_an_incident_is_a_column),
 		cmocka_unit_test(test_every_member_of_moment_and_run_is_a_column),
+		cmocka_unit_test(test_every_member_of_a_kill_is_a_column),
 		cmocka_unit_test(test_no_byte_is_covered_twice),
 		cmocka_unit_test(test_fields_have_the_size_of_their_type),
 		cmocka_unit_test(test_unknown_is_null_and_not_zero),

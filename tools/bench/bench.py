@@ -9,6 +9,7 @@ import lib
 import native
 import parse
 import recorder
+import signals
 import storms
 
 SECTIONS = {
@@ -22,6 +23,7 @@ SECTIONS = {
     "cow": storms.cow,
     "forks": storms.forks,
     "tmpfs": storms.tmpfs,
+    "signals": signals.storm,
     "census": recorder.census,
     "rest": recorder.rest,
     "recorder-memory": recorder.memory,

@@ -15,8 +15,11 @@
 
 #include "cmd/outfile.h"
 #include "cmd/reading.h"
+#include "cmd/reading_kills.h"
 #include "cmd/select.h"
 #include "sink/json_series.h"
+#include "sink/kill.h"
+#include "sink/view.h"
 
 /* --- options --- */
 
@@ -70,17 +73,42 @@ static const struct argp argp = {
 struct export_run {
 	const struct export_options *options;
 	struct reading reading;
+	struct reading_kills kills;
 	struct outfile out;
+	bool begun;
 	uint64_t points;
 	char hostname[65];
 	char line[SINK_JSON_MAX];
 };
 
-static int put_incident(struct reading *reading, void *arg)
+static int put_kill(struct reading_kills *kills, void *arg)
 {
 	struct export_run *run = arg;
 	struct buf buf;
 
+	buf_init(&buf, run->line, sizeof(run->line));
+	json_kill(&buf, &kills->context, &kills->killing, &kills->judgement);
+	return outfile_put(&run->out, buf.data, buf.len);
+}
+
+/* In the order of time; of the last N only those between them and after. */
+static int put_kills_until(struct export_run *run, int64_t time_ns)
+{
+	if (!run->begun && run->options->selection.last)
+		reading_kills_skip(&run->kills, time_ns);
+	run->begun = true;
+	return reading_kills_until(&run->kills, time_ns, put_kill, run);
+}
+
+static int put_incident(struct reading *reading, void *arg)
+{
+	struct export_run *run = arg;
+	struct buf buf;
+	int err = put_kills_until(
+		run, view_wall_ns(&reading->context, reading->captured->incident.time_ns));
+
+	if (err)
+		return err;
 	buf_init(&buf, run->line, sizeof(run->line));
 	if (json_incident(
 		    &buf, &reading->context, &reading->captured->incident, reading->judgement)) {
@@ -150,8 +178,14 @@ static int tell(struct export_run *run)
 	reading->output_error = outfile_open(&run->out, "-");
 	if (!reading->output_error) {
 		reading->progress = isatty(STDERR_FILENO) && !isatty(STDOUT_FILENO);
+		if (reading_kills_open(&run->kills, reading))
+			reading_say(reading,
+				"not enough memory for the kills that were not the OOM "
+				"killer's");
 		reading_each(reading, put_incident, run);
 	}
+	if (!reading->output_error)
+		reading->output_error = put_kills_until(run, INT64_MAX);
 	if (!reading->output_error && run->options->series)
 		put_series(run);
 	if (!reading->output_error)
@@ -175,6 +209,7 @@ int cmd_export(int argc, char **argv)
 	status = reading_open(&run.reading, "export", options.file, &options.selection);
 	if (!status)
 		status = tell(&run);
+	reading_kills_close(&run.kills);
 	reading_close(&run.reading);
 	return status;
 }

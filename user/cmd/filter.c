@@ -63,3 +63,19 @@ bool filter_pressure(const struct live_options *options, const struct growth_pre
 {
 	return !options->cgroup || (pressure->cgroup_id && cgroup_matches(options->cgroup, path));
 }
+
+bool filter_killing(const struct live_options *options, const struct killing *killing)
+{
+	if (options->cgroup && !cgroup_matches(options->cgroup, killing->target_cgroup))
+		return false;
+	if (!options->pid && !options->comm)
+		return true;
+	for (unsigned int i = 0; i < killing->target_count && i < KILLING_TARGETS; i++) {
+		const struct killing_target *target = &killing->targets[i];
+
+		if ((!options->pid || target->tgid == options->pid) &&
+			(!options->comm || !fnmatch(options->comm, target->comm, 0)))
+			return true;
+	}
+	return false;
+}

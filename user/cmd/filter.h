@@ -6,6 +6,7 @@
 #include "cmd/options.h"
 #include "judge/judgement.h"
 #include "model/growth.h"
+#include "model/killing.h"
 
 bool filter_passes(const struct live_options *options, const struct incident *incident,
 	const struct judgement *judgement);
@@ -15,5 +16,8 @@ bool filter_change(
 	const struct live_options *options, const struct growth_change *change, const char *path);
 bool filter_pressure(const struct live_options *options, const struct growth_pressure *pressure,
 	const char *path);
+
+/* One of its targets, as far as they are known, is one that was asked for. */
+bool filter_killing(const struct live_options *options, const struct killing *killing);
 
 #endif /* OOMSNOOP_CMD_FILTER_H */

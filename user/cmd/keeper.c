@@ -360,6 +360,14 @@ void keeper_incident(struct keeper *keeper, const struct incident *incident,
 	wake(keeper);
 }
 
+void keeper_kill(
+	struct keeper *keeper, const struct killing *killing, const struct store_kill_told *told)
+{
+	keeper->told_kills++;
+	if (queue_kill(&keeper->queue, killing, told))
+		wake(keeper);
+}
+
 /* --- closing --- */
 
 /* False: the thread hangs in a call to the disk. */
@@ -393,11 +401,13 @@ void keeper_close(
 	*ret = (struct keeper_totals) {
 		.incidents = atomic_load(&keeper->stored_incidents),
 		.points = atomic_load(&keeper->stored_points),
+		.kills = atomic_load(&keeper->stored_kills),
 		.bytes = atomic_load(&keeper->bytes),
 		.error = joined ? atomic_load(&keeper->error) : -ETIMEDOUT,
 	};
 	ret->incidents_lost = incidents - ret->incidents;
 	ret->points_lost = points - ret->points;
+	ret->kills_lost = keeper->told_kills - ret->kills;
 	/* What a hanging thread still uses stays until the process ends. */
 	if (joined)
 		give_back(keeper);

@@ -26,6 +26,7 @@
 #include "judge/judgement.h"
 #include "model/capture.h"
 #include "model/growth.h"
+#include "model/killing.h"
 #include "sink/store.h"
 
 struct keeper_options {
@@ -55,7 +56,12 @@ void keeper_incident(struct keeper *keeper, const struct incident *incident,
 	const struct judgement *judgement, const struct capture_moment *moment,
 	struct growth *growth, const struct names *names);
 
+/* A kill that was not the OOM killer's; `told` but for its run. */
+void keeper_kill(
+	struct keeper *keeper, const struct killing *killing, const struct store_kill_told *told);
+
 struct keeper_totals {
+	uint64_t kills, kills_lost; /* that were not the OOM killer's: stored; counted only */
 	uint64_t incidents, incidents_lost; /* stored; counted only */
 	uint64_t points, points_lost;
 	uint64_t bytes; /* of the file and its log */

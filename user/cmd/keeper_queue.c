@@ -297,6 +297,26 @@ bool queue_incident(struct queue *queue, const struct incident *incident,
 	return false;
 }
 
+_Static_assert(sizeof(struct killing) % sizeof(uint64_t) == 0, "packed by words");
+_Static_assert(sizeof(struct store_kill_told) % sizeof(uint64_t) == 0, "packed by words");
+
+bool queue_kill(
+	struct queue *queue, const struct killing *killing, const struct store_kill_told *told)
+{
+	static const uint8_t kind = QUEUE_KILL;
+	uint64_t at = queue->ring.put;
+
+	/* As with series, half of the queue: a storm of them must leave room for incidents. */
+	if (ringbuf_put(&queue->ring, &kind, 1, series_spare(queue)) &&
+		put_struct(queue, told, sizeof(*told)) &&
+		put_struct(queue, killing, sizeof(*killing))) {
+		queue_publish(queue);
+		return true;
+	}
+	ringbuf_back(&queue->ring, at);
+	return false;
+}
+
 void queue_publish(struct queue *queue)
 {
 	ringbuf_publish(&queue->ring);
@@ -322,6 +342,9 @@ static bool get_item(struct queue *queue, uint8_t tag, struct queue_item *ret)
 		return get_struct(queue, &ret->moment, sizeof(ret->moment)) &&
 		       get_struct(queue, &ret->judgement, sizeof(ret->judgement)) &&
 		       get_struct(queue, &ret->incident, sizeof(ret->incident));
+	case QUEUE_KILL:
+		return get_struct(queue, &ret->told, sizeof(ret->told)) &&
+		       get_struct(queue, &ret->killing, sizeof(ret->killing));
 	default:
 		return false;
 	}

@@ -19,7 +19,9 @@
 #include "judge/judgement.h"
 #include "model/capture.h"
 #include "model/history.h"
+#include "model/killing.h"
 #include "model/store.h"
+#include "model/store_fields.h"
 
 #define QUEUE_CMDLINE 256 /* of a process in a series: what is longer is cut */
 
@@ -29,6 +31,7 @@ enum queue_kind {
 	QUEUE_POINT = 2, /* of the owner that came last */
 	QUEUE_GAP = 3,
 	QUEUE_INCIDENT = 4,
+	QUEUE_KILL = 5,
 };
 
 struct queue {
@@ -51,6 +54,8 @@ bool queue_point(struct queue *queue, const struct history_point *point);
 bool queue_gap(struct queue *queue, const struct store_gap *gap);
 bool queue_incident(struct queue *queue, const struct incident *incident,
 	const struct judgement *judgement, const struct capture_moment *moment);
+bool queue_kill(
+	struct queue *queue, const struct killing *killing, const struct store_kill_told *told);
 void queue_publish(struct queue *queue);
 /* More than a quarter is in use: better not wait until the next batch is due. */
 bool queue_fills(const struct queue *queue);
@@ -68,6 +73,8 @@ struct queue_item {
 	struct incident incident;
 	struct judgement judgement;
 	struct capture_moment moment;
+	struct killing killing;
+	struct store_kill_told told;
 };
 
 /* The next one, whose kind is returned: only that part of *ret is filled. */

@@ -297,6 +297,22 @@ static int take_incident(struct keeper *keeper)
 	return 0;
 }
 
+/* In the order of the queue, as incidents are. */
+static int take_kill(struct keeper *keeper)
+{
+	const struct queue_item *item = &keeper->item;
+	int64_t id;
+	int error = batch_commit(keeper, item->at);
+
+	if (!error)
+		error = store_kill(keeper->writer, &keeper->run, &item->killing, &item->told, &id);
+	if (error)
+		return error;
+	queue_release(&keeper->queue, item->end);
+	atomic_fetch_add(&keeper->stored_kills, 1);
+	return 0;
+}
+
 static int take_item(struct keeper *keeper)
 {
 	switch (keeper->item.kind) {
@@ -308,6 +324,8 @@ static int take_item(struct keeper *keeper)
 		return take_gap(keeper);
 	case QUEUE_INCIDENT:
 		return take_incident(keeper);
+	case QUEUE_KILL:
+		return take_kill(keeper);
 	default:
 		return 0;
 	}
@@ -319,15 +337,19 @@ static void pass_over(struct keeper *keeper, int error)
 {
 	struct queue_item *item = &keeper->item;
 	int64_t wall_ns = (int64_t)keeper_clock(CLOCK_REALTIME);
-	bool incident = item->kind == QUEUE_INCIDENT;
-	uint64_t points = keeper->batch.points + !incident;
+	bool incident = item->kind == QUEUE_INCIDENT, kill = item->kind == QUEUE_KILL;
+	bool whole = incident || kill;
+	uint64_t points = keeper->batch.points + !whole;
 
-	say("%s cannot be stored and is left out: %s (%s)", incident ? "an incident" : "a series",
+	say("%s cannot be stored and is left out: %s (%s)",
+		incident ? "an incident"
+		: kill	 ? "a kill"
+			 : "a series",
 		keeper_why(keeper), strerror(-error));
 	batch_forget(keeper);
-	while (!incident && queue_next(&keeper->queue, item) == QUEUE_POINT)
+	while (!whole && queue_next(&keeper->queue, item) == QUEUE_POINT)
 		points++;
-	queue_release(&keeper->queue, incident ? item->end : item->at);
+	queue_release(&keeper->queue, whole ? item->end : item->at);
 	queue_rewind(&keeper->queue);
 	keeper_gap_add(&keeper->skipped, incident, points, wall_ns, wall_ns);
 	keeper->skipped.why = STORE_GAP_DISK;

@@ -15,9 +15,11 @@
 #include "cmd/outfile.h"
 #include "cmd/output.h"
 #include "cmd/reading.h"
+#include "cmd/reading_kills.h"
 #include "cmd/select.h"
 #include "cmd/show.h"
 #include "sink/json_series.h"
+#include "sink/kill.h"
 #include "sink/text_list.h"
 #include "sink/view.h"
 
@@ -65,7 +67,8 @@ static const struct argp argp = {
 	.parser = parse_option,
 	.children = children,
 	.args_doc = "FILE",
-	.doc = "Lists the incidents of a capture store, oldest first, and the times between them in "
+	.doc = "Lists the incidents of a capture store, oldest first, with kills that were not the OOM "
+	       "killer's, which have no number, and the times between them in "
 	       "which nothing was recorded. Needs no root and nothing but the file.\v"
 	       "Exit status: 0 done, also if nothing matches; 1 failed; 64 usage; 65 the file "
 	       "cannot be read; 74 output error; 77 not permitted.",
@@ -111,6 +114,7 @@ struct list_run {
 	const struct list_options *options;
 	struct list_layout layout;
 	struct reading reading;
+	struct reading_kills kills;
 	struct gaps gaps;
 	size_t next_gap;
 	bool begun; /* a line was written */
@@ -191,6 +195,34 @@ static int put_gaps_until(struct list_run *run, int64_t time_ns)
 	return run->options->show.json ? put_json_gaps(run, end) : put_text_gaps(run, end);
 }
 
+static int put_kill(struct reading_kills *kills, void *arg)
+{
+	struct list_run *run = arg;
+	int64_t time_ns = view_wall_ns(&kills->context, kills->killing.time_ns);
+	struct buf buf;
+	int err = put_gaps_until(run, time_ns);
+
+	if (!err)
+		err = put_header(run);
+	if (err)
+		return err;
+	buf_init(&buf, run->line, sizeof(run->line));
+	if (run->options->show.json)
+		json_kill(&buf, &kills->context, &kills->killing, &kills->judgement);
+	else
+		text_list_kill(
+			&buf, &run->layout, &kills->context, &kills->killing, &kills->judgement);
+	return put_line(run, &buf);
+}
+
+/* Gaps and kills in the order of time. */
+static int put_until(struct list_run *run, int64_t time_ns)
+{
+	int err = reading_kills_until(&run->kills, time_ns, put_kill, run);
+
+	return err ? err : put_gaps_until(run, time_ns);
+}
+
 /* Of the last N only what lies between them. */
 static void skip_gaps_before(struct list_run *run, int64_t time_ns)
 {
@@ -213,9 +245,11 @@ static int put_incident(struct reading *reading, void *arg)
 	struct buf buf;
 	int err;
 
-	if (!run->begun && run->options->selection.last)
+	if (!run->begun && run->options->selection.last) {
 		skip_gaps_before(run, time_ns);
-	err = put_gaps_until(run, time_ns);
+		reading_kills_skip(&run->kills, time_ns);
+	}
+	err = put_until(run, time_ns);
 	if (!err)
 		err = put_header(run);
 	if (err)
@@ -271,11 +305,14 @@ static int tell(struct list_run *run)
 		return reading_status(reading);
 	lay_out(run);
 	find_gaps(run);
+	if (reading_kills_open(&run->kills, reading))
+		reading_say(
+			reading, "not enough memory for the kills that were not the OOM killer's");
 	reading->progress = isatty(STDERR_FILENO) && !isatty(STDOUT_FILENO);
 	reading_each(reading, put_incident, run);
 	/* Of the last N there is nothing after them but what is to come. */
 	if (!reading->output_error && (reading->shown || !run->options->selection.last))
-		reading->output_error = put_gaps_until(run, INT64_MAX);
+		reading->output_error = put_until(run, INT64_MAX);
 	if (!reading->output_error)
 		reading->output_error = outfile_flush(&run->out);
 	return reading_status(reading);
@@ -297,6 +334,7 @@ int cmd_list(int argc, char **argv)
 	status = reading_open(&run.reading, "list", options.file, &options.selection);
 	if (!status)
 		status = tell(&run);
+	reading_kills_close(&run.kills);
 	reading_close(&run.reading);
 	free(run.gaps.list);
 	return status;

@@ -16,6 +16,7 @@
 #include "cmd/kmsg_live.h"
 #include "cmd/output.h"
 #include "cmd/watch.h"
+#include "cmd/watch_kills.h"
 #include "facts/kernel.h"
 #include "facts/rights.h"
 
@@ -110,6 +111,7 @@ static int open_tracer(struct watch *watch)
 		.ring_bytes = watch->options->ring_bytes,
 		.without = watch->options->without,
 		.fault_period = watch->options->fault_period,
+		.no_kills = watch->options->kills == KILLS_OFF,
 		.no_faults = watch->options->faults == FAULTS_NEVER,
 	};
 	int error;
@@ -232,6 +234,10 @@ static int open_watch(struct watch *watch, const struct keeper_options *store)
 	status = open_incidents(watch);
 	if (!status)
 		status = open_recorder(watch);
+	if (!status && watch_kills_open(watch)) {
+		fprintf(stderr, "oomsnoop: no memory for the tables: %s\n", strerror(errno));
+		status = 1;
+	}
 	if (status)
 		return status;
 	watch_describe(watch);
@@ -291,6 +297,12 @@ static void tell_end(const struct watch *watch)
 	if (totals->lost_process_events)
 		REMARK(watch, "%llu names of processes or cgroups were left out under load\n",
 			(unsigned long long)totals->lost_process_events);
+	if (totals->lost_signals)
+		REMARK(watch, "%llu signals that kill came too fast to be told one by one\n",
+			(unsigned long long)totals->lost_signals);
+	if (totals->other_kills)
+		REMARK(watch, "%llu kills that were not the OOM killer's\n",
+			(unsigned long long)totals->other_kills);
 	REMARK(watch, "%llu incidents, %llu processes killed\n",
 		(unsigned long long)totals->incidents, (unsigned long long)totals->victims);
 }
@@ -305,6 +317,11 @@ static int close_keeper(struct watch *watch)
 	watch->keeper = NULL;
 	REMARK(watch, "stored %llu incidents; the file has %llu KiB\n",
 		(unsigned long long)totals.incidents, (unsigned long long)totals.bytes >> 10);
+	if (totals.kills_lost)
+		fprintf(stderr,
+			"oomsnoop: record: not stored, and lost: %llu kills that were not the OOM "
+			"killer's\n",
+			(unsigned long long)totals.kills_lost);
 	if (totals.incidents_lost || totals.points_lost)
 		fprintf(stderr,
 			"oomsnoop: record: not stored, and lost: %llu incidents, %llu points of series\n",
@@ -410,6 +427,7 @@ int live_run(struct live_options *options, const struct keeper_options *store)
 	watch_close(&watch);
 	recorder_close(&watch.recorder);
 	incidents_free(watch.incidents);
+	killings_free(watch.killings);
 	joiner_free(watch.joiner);
 	refused = status == EX_NOPERM && !watch.tracer;
 	tracer_close(watch.tracer);

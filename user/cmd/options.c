@@ -27,6 +27,7 @@ enum {
 	OPTION_MIN_DELTA,
 	OPTION_INTERVAL,
 	OPTION_WARN,
+	OPTION_KILLS,
 };
 
 #define SECOND_NS 1000000000ULL
@@ -41,6 +42,11 @@ static const struct argp_option option_table[] = {
 	{"comm", OPTION_COMM, "NAME", 0,
 		"Only kills of a process of this name, or matching this pattern", 2},
 	{"pid", 'p', "PID", 0, "Only kills of this process (host's pid)", 2},
+	{"kills", OPTION_KILLS, "WHICH", 0,
+		"Kills that are not the OOM killer's: foreign (default: SIGKILL, but not by a "
+		"process to its own descendants, and SIGBUS at memory that cannot be had), all "
+		"(these, too, and SIGSEGV) or off",
+		2},
 	{NULL, 0, NULL, 0, "The minutes before:", 6},
 	{"window", OPTION_WINDOW, "TIME", 0, "A record looks back on so much (default 60s)", 6},
 	{"history", OPTION_HISTORY, "TIME", 0, "So much is kept (default 10m)", 6},
@@ -151,6 +157,17 @@ static enum faults_mode parse_faults(struct argp_state *state, const char *text)
 	return FAULTS_AUTO;
 }
 
+static enum kills_mode parse_kills(struct argp_state *state, const char *text)
+{
+	if (!strcmp(text, "all"))
+		return KILLS_ALL;
+	if (!strcmp(text, "off"))
+		return KILLS_OFF;
+	if (strcmp(text, "foreign"))
+		argp_error(state, "--kills: '%s' is none of foreign, all, off", text);
+	return KILLS_FOREIGN;
+}
+
 static void parse_threshold(
 	struct argp_state *state, struct warn_threshold *threshold, const char *text)
 {
@@ -237,6 +254,9 @@ static error_t parse_filter(int key, char *value, struct argp_state *state)
 		if (!value[0] || strlen(value) > 64)
 			argp_error(state, "--comm: '%s' is no name of a process", value);
 		options->comm = value;
+		return 0;
+	case OPTION_KILLS:
+		options->kills = parse_kills(state, value);
 		return 0;
 	case 'p':
 		options->pid = parse_number(state, "--pid", value, 1, 1U << 22);

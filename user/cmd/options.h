@@ -18,6 +18,9 @@ struct warn_threshold {
 
 enum faults_mode { FAULTS_AUTO, FAULTS_ALWAYS, FAULTS_NEVER };
 
+/* Which kills that are not the OOM killer's are told. */
+enum kills_mode { KILLS_FOREIGN, KILLS_ALL, KILLS_OFF };
+
 enum color_mode { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
 
 struct live_options {
@@ -29,6 +32,7 @@ struct live_options {
 	const char *cgroup; /* path or pattern; NULL: all */
 	const char *comm; /* name or pattern; NULL: all */
 	uint32_t pid; /* 0: all */
+	enum kills_mode kills;
 	uint64_t max_events; /* 0: no bound */
 	uint64_t timeout_ns; /* 0: none */
 	uint64_t settle_ns; /* 0: the default */

@@ -17,11 +17,14 @@
 #include "cmd/outfile.h"
 #include "cmd/output.h"
 #include "cmd/reading.h"
+#include "cmd/reading_kills.h"
 #include "cmd/report_page.h"
 #include "cmd/select.h"
 #include "cmd/show.h"
 #include "cmd/window.h"
+#include "sink/kill.h"
 #include "sink/text_timeline.h"
+#include "sink/view.h"
 
 #define RECORD_BYTES (SINK_JSON_MAX > 2 * SINK_TEXT_MAX ? SINK_JSON_MAX : 2 * SINK_TEXT_MAX)
 
@@ -113,6 +116,7 @@ static const struct argp argp = {
 struct report_run {
 	const struct report_options *options;
 	struct reading reading;
+	struct reading_kills kills;
 	struct window window; /* of the incident in hand */
 	struct outfile out;
 	bool begun; /* something was written */
@@ -139,14 +143,59 @@ static void add_timeline(struct report_run *run, struct buf *buf)
 	window_free(&run->window);
 }
 
+static int put_kill(struct reading_kills *kills, void *arg)
+{
+	struct report_run *run = arg;
+	bool json = run->options->show.json;
+	struct buf buf;
+	int err;
+
+	buf_init(&buf, run->record, sizeof(run->record));
+	if (run->begun && !json)
+		buf_putc(&buf, '\n');
+	err = json ? json_kill(&buf, &kills->context, &kills->killing, &kills->judgement)
+		   : text_kill(&buf, &kills->context, &kills->killing, &kills->judgement);
+	if (err)
+		return 0;
+	run->begun = true;
+	return outfile_put(&run->out, buf.data, buf.len);
+}
+
+/* In the order of time; of the last N incidents only those between them and after. */
+static int put_kills_until(struct report_run *run, int64_t time_ns)
+{
+	if (!run->begun && run->reading.selection.last)
+		reading_kills_skip(&run->kills, time_ns);
+	return reading_kills_until(&run->kills, time_ns, put_kill, run);
+}
+
+/* After the last incident: without a wish only the last kill, if there was one. */
+static int put_last_kills(struct report_run *run)
+{
+	struct reading_kills *kills = &run->kills;
+	size_t left = kills->count - kills->next;
+
+	if (selection_given(&run->options->selection) || left < 2)
+		return put_kills_until(run, INT64_MAX);
+	if (!run->options->show.quiet)
+		reading_say(&run->reading,
+			"and the last of %zu kills since then that were not the OOM killer's; --since "
+			"tells more",
+			left);
+	kills->next = kills->count - 1;
+	return reading_kills_until(kills, INT64_MAX, put_kill, run);
+}
+
 static int put_incident(struct reading *reading, void *arg)
 {
 	struct report_run *run = arg;
 	const struct incident *incident = &reading->captured->incident;
 	bool json = run->options->show.json;
 	struct buf buf;
-	int err;
+	int err = put_kills_until(run, view_wall_ns(&reading->context, incident->time_ns));
 
+	if (err)
+		return err;
 	run->killed |= incident->outcome == OUTCOME_KILLED;
 	buf_init(&buf, run->record, sizeof(run->record));
 	/* As between records told live. */
@@ -293,8 +342,15 @@ static int tell(struct report_run *run)
 	reading->progress = isatty(STDERR_FILENO) && (page || !isatty(STDOUT_FILENO));
 	if (!page)
 		reading->output_error = outfile_open(&run->out, "-");
+	if (!reading->output_error && !page && reading_kills_open(&run->kills, reading))
+		reading_say(
+			reading, "not enough memory for the kills that were not the OOM killer's");
 	if (!reading->output_error)
 		reading_each(reading, page ? put_pages : put_incident, run);
+	if (!reading->output_error && !page)
+		reading->output_error = put_last_kills(run);
+	if (!reading->output_error && !page)
+		reading->output_error = outfile_flush(&run->out);
 	status = reading_status(reading);
 	if (status || reading->output_error)
 		return status;
@@ -324,6 +380,7 @@ int cmd_report(int argc, char **argv)
 	status = reading_open(&run.reading, "report", options.file, &options.selection);
 	if (!status)
 		status = tell(&run);
+	reading_kills_close(&run.kills);
 	reading_close(&run.reading);
 	return status;
 }

@@ -133,6 +133,15 @@ bool selection_passes(const struct selection *selection, int64_t id,
 	       verdict_passes(selection, judgement);
 }
 
+bool selection_passes_killing(const struct selection *selection, const struct killing *killing)
+{
+	struct live_options live = {
+		.cgroup = selection->cgroup, .comm = selection->comm, .pid = selection->pid};
+
+	return filter_killing(&live, killing) &&
+	       (!selection->pod || path_is_of_pod(killing->target_cgroup, selection->pod));
+}
+
 /* --- options --- */
 
 enum {
@@ -182,7 +191,8 @@ static const char *const verdict_ids[] = {"own-limit", "ancestor-limit", "host-e
 	"limit-lowered", "victim-is-largest", "victim-not-largest", "swap-heavy", "tmpfs-held",
 	"kernel-memory-held", "no-process-holds-it", "hugetlb-held", "page-cache-dirty",
 	"no-victim", "fork-family", "group-kill", "steady-leak", "spike", "copy-on-write",
-	"grew-most", "no-process-grew", "repeated"};
+	"grew-most", "no-process-grew", "repeated", "killed-by-process", "killed-by-oom-daemon",
+	"killed-by-kernel", "cgroup-killed", "cleanup-after-oom", "shm-full", "memory-fault"};
 
 static uint64_t parse_number(
 	struct argp_state *state, const char *what, const char *text, uint64_t max)

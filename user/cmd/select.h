@@ -13,6 +13,7 @@
 
 #include "judge/judgement.h"
 #include "model/incident.h"
+#include "model/killing.h"
 
 #define SELECT_CHOICES 4 /* --scope and --verdict may be given so often: any of them */
 
@@ -42,6 +43,9 @@ bool selection_looks_inside(const struct selection *selection);
 /* Everything but the times and `last`, which whoever walks the store sees to. */
 bool selection_passes(const struct selection *selection, int64_t id,
 	const struct incident *incident, const struct judgement *judgement);
+
+/* The same of a kill that was not the OOM killer's, but for its verdicts. */
+bool selection_passes_killing(const struct selection *selection, const struct killing *killing);
 
 /* To be a child of a command's argp; the input of it is a struct selection, initialized. */
 extern const struct argp selection_argp;

@@ -14,6 +14,7 @@
 #include "base/buf.h"
 #include "cmd/filter.h"
 #include "cmd/output.h"
+#include "cmd/watch_kills.h"
 #include "facts/cgroupfs.h"
 #include "judge/limit.h"
 
@@ -304,7 +305,7 @@ static void print_failed(struct watch *watch, int error)
 				: "cannot write to standard output");
 }
 
-static void print(struct watch *watch, const char *data, size_t len)
+void watch_print(struct watch *watch, const char *data, size_t len)
 {
 	int error = watch->silent ? 0 : output_write(data, len);
 
@@ -332,7 +333,7 @@ static void emit(struct watch *watch, struct incident *incident)
 		watch->totals.lost_events++;
 		return;
 	}
-	print(watch, buf.data, buf.len);
+	watch_print(watch, buf.data, buf.len);
 	watch->told++;
 }
 
@@ -413,6 +414,10 @@ static void take_fact(const struct fact *fact, void *arg)
 	names_learn(&watch->names, fact);
 	recorder_fact(&watch->recorder, fact);
 	incidents_fact(watch->incidents, fact);
+	if (watch->killings)
+		killings_fact(watch->killings, fact);
+	if (fact->kind == EV_SIGNAL)
+		watch_kills_tell(watch, fact->hdr.time_ns);
 	/* In a storm the pool must not fill up while the ring is read. */
 	finish_closed(watch);
 }
@@ -448,8 +453,10 @@ void watch_drain(struct watch *watch)
 	take_kmsg(watch);
 	while ((incident = incidents_next_fresh(watch->incidents)) != NULL)
 		gather(watch, incident);
+	watch_kills_gather(watch);
 	incidents_tick(watch->incidents, boot_now_ns());
 	finish_closed(watch);
+	watch_kills_tell(watch, boot_now_ns());
 }
 
 static void take_events(struct watch *watch, const struct epoll_event *events, int count)
@@ -479,6 +486,8 @@ static int wait_ms(const struct watch *watch)
 
 	if (watch->ends_ns < until)
 		until = watch->ends_ns;
+	if (watch_kills_deadline(watch) < until)
+		until = watch_kills_deadline(watch);
 	if (recorder_deadline(&watch->recorder) < until)
 		until = recorder_deadline(&watch->recorder);
 	if (until <= now)
@@ -530,6 +539,9 @@ static void totals_fill(struct watch *watch)
 	watch->totals.missed_hooks = tracer_missed(watch->tracer);
 	watch->totals.evicted = totals.evicted;
 	watch->totals.kmsg_lost = watch->kmsg_lost;
+	watch->totals.lost_signals = losses.dropped[EV_DROP_SIGNAL];
+	if (watch->killings)
+		watch->totals.lost_signals += killings_evicted(watch->killings);
 	if (!watch->recorder.growth)
 		return;
 	watch->totals.recorded = true;
@@ -552,7 +564,7 @@ void watch_start_line(struct watch *watch)
 	buf_init(&buf, line, sizeof(line));
 	watch->sink.wall_minus_boot_ns = clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_BOOTTIME);
 	if (!json_start(&buf, &watch->sink, boot_now_ns()))
-		print(watch, buf.data, buf.len);
+		watch_print(watch, buf.data, buf.len);
 }
 
 void watch_finish(struct watch *watch)
@@ -564,6 +576,7 @@ void watch_finish(struct watch *watch)
 	watch_drain(watch);
 	incidents_stop(watch->incidents, boot_now_ns());
 	finish_closed(watch);
+	watch_kills_tell(watch, UINT64_MAX);
 	totals_fill(watch);
 	watch->totals.reason = watch->output_error ? "output-closed" : reason;
 	if (!watch->options->json || watch->output_error)
@@ -571,5 +584,5 @@ void watch_finish(struct watch *watch)
 	buf_init(&buf, line, sizeof(line));
 	watch->sink.wall_minus_boot_ns = clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_BOOTTIME);
 	if (!json_stop(&buf, &watch->sink, boot_now_ns(), &watch->totals))
-		print(watch, buf.data, buf.len);
+		watch_print(watch, buf.data, buf.len);
 }

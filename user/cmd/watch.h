@@ -12,9 +12,11 @@
 #include "cmd/recorder.h"
 #include "cmd/stream.h"
 #include "judge/judgement.h"
+#include "judge/kills.h"
 #include "model/capture.h"
 #include "model/incidents.h"
 #include "model/joined.h"
+#include "model/killing.h"
 #include "sink/sink.h"
 #include "source/hooks.h"
 #include "source/loader.h"
@@ -30,6 +32,7 @@ struct watch {
 	struct names names;
 	struct tracer *tracer;
 	struct incidents *incidents;
+	struct killings *killings; /* NULL: no hook, or not wanted */
 	struct recorder recorder;
 	struct stream stream;
 	int kmsg_fd; /* -1: not readable */
@@ -46,6 +49,7 @@ struct watch {
 	int output_error; /* -errno of stdout; ends the loop */
 	bool ended;
 	struct judgement judgement; /* of the incident in hand */
+	struct kill_judgement kill_judgement; /* of the kill in hand */
 };
 
 /* Fills coverage, the run and the sink's view of it from watch->hooks. */
@@ -57,6 +61,9 @@ void watch_close(struct watch *watch);
 
 /* A joined_fn: `arg` is a struct watch. */
 void watch_report(void *arg, const struct joined_report *report);
+
+/* To stdout, unless nothing goes there. */
+void watch_print(struct watch *watch, const char *data, size_t len);
 
 /* Takes what is in the ring, without waiting. */
 void watch_drain(struct watch *watch);

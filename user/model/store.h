@@ -17,6 +17,7 @@
 
 #include "model/capture.h"
 #include "model/history.h"
+#include "model/killing.h"
 
 struct store;
 
@@ -61,6 +62,14 @@ int store_series(struct store *store, int64_t since_ns, int64_t until_ns,
 	void (*fn)(const struct capture_run *run, const struct history_owner *owner,
 		const char *path, const struct history_point *point, void *arg),
 	void *arg);
+
+/* Kills that were not the OOM killer's: their numbers and times, oldest first, until fn returns
+ * non-zero. A store of an older oomsnoop has none. -EBADMSG: some cannot be read. */
+int store_kills(struct store *store, int64_t since_ns, int64_t until_ns,
+	int (*fn)(const struct store_line *line, void *arg), void *arg);
+/* One of them. Of *ret run, moment and damage are filled. -ENOENT, -EBADMSG as above. */
+int store_load_kill(
+	struct store *store, int64_t id, struct killing *ret_killing, struct captured *ret);
 
 enum store_gap_why {
 	STORE_GAP_NOT_RUNNING = 1, /* between two runs */

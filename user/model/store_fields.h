@@ -23,6 +23,7 @@
 #include <stdint.h>
 
 #include "model/capture.h"
+#include "model/killing.h"
 #include "source/db.h"
 
 enum field_type {
@@ -105,6 +106,22 @@ struct store_verdict {
 	char evidence[STORE_EVIDENCE]; /* a line each */
 };
 extern const struct field_table store_fields_verdict;
+
+/* --- kills that were not the OOM killer's: store_kill_fields.c --- */
+
+/* A row of `kill`: struct killing, and what was judged when it was stored; `kill_target` keyed
+ * (kill, n). Their `crc` is the sum over both, as an incident's. */
+struct store_kill_told {
+	int64_t time_real_ns; /* CLOCK_REALTIME of the first signal */
+	int64_t wall_minus_boot_ns;
+	int64_t run; /* its id */
+	char by[CAPTURE_NAME];
+	char first_verdict[CAPTURE_NAME];
+	char claim[STORE_CLAIM];
+};
+extern const struct field_table store_fields_kill;
+extern const struct field_table store_fields_kill_target;
+extern const struct field_table store_fields_kill_told;
 
 /* --- one value: store_value.c --- */
 

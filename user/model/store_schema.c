@@ -15,6 +15,7 @@
 /* Numbers of incidents and runs are never given twice, even when the last one was pruned. */
 static const char *const numbered[] = {"id INTEGER PRIMARY KEY AUTOINCREMENT", "crc INTEGER", NULL};
 static const char *const of_incident[] = {"incident INTEGER", "n INTEGER", NULL};
+static const char *const of_kill[] = {"kill INTEGER", "n INTEGER", NULL};
 static const char *const of_run[] = {"run INTEGER", "n INTEGER", NULL};
 
 #define PER_INCIDENT ", PRIMARY KEY(incident, n)"
@@ -22,6 +23,9 @@ static const char *const of_run[] = {"run INTEGER", "n INTEGER", NULL};
 
 static const struct field_table *const incident_facts[] = {
 	&store_field_tables[STORE_FIELDS_INCIDENT], &store_fields_moment, &store_fields_told, NULL};
+static const struct field_table *const kill_facts[] = {
+	&store_fields_kill, &store_fields_kill_told, NULL};
+static const struct field_table *const kill_target_facts[] = {&store_fields_kill_target, NULL};
 static const struct field_table *const run_facts[] = {&store_fields_run, NULL};
 static const struct field_table *const run_hook_facts[] = {&store_fields_run_hook, NULL};
 static const struct field_table *const verdict_facts[] = {&store_fields_verdict, NULL};
@@ -71,6 +75,8 @@ const struct store_table store_tables[] = {
 	{"log", of_incident, array_facts[8], PER_INCIDENT, ROWLESS},
 	{"zone", of_incident, array_facts[9], PER_INCIDENT, ROWLESS},
 	{"verdict", of_incident, verdict_facts, PER_INCIDENT, ROWLESS},
+	{"kill", numbered, kill_facts, "", ""},
+	{"kill_target", of_kill, kill_target_facts, ", PRIMARY KEY(kill, n)", ROWLESS},
 	{"boot", boot_columns, NULL, ", UNIQUE(boot_id)", ""},
 	{"process", process_columns, NULL, ", UNIQUE(boot, pid, start_ns)", ""},
 	{"cgroup", cgroup_columns, NULL, ", UNIQUE(boot, kernfs_id)", ""},
@@ -84,7 +90,8 @@ const size_t store_table_count = COUNT(store_tables);
 _Static_assert(COUNT(array_facts) == STORE_FIELDS_TABLES - 2, "array_facts");
 
 static const char index_sql[] =
-	"CREATE INDEX IF NOT EXISTS incident_time ON incident(time_real_ns)";
+	"CREATE INDEX IF NOT EXISTS incident_time ON incident(time_real_ns);"
+	"CREATE INDEX IF NOT EXISTS kill_time ON kill(time_real_ns)";
 
 /* --- what a file is --- */
 

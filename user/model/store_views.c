@@ -166,6 +166,24 @@ static const char gaps_sql[] =
 	UTC("from_ns") " AS \"from\", "
 	UTC("to_ns") " AS \"to\", "
 	"incidents, points FROM gap";
+
+static const char kills_sql[] =
+	"AS SELECT k.id, "
+	UTC("k.time_real_ns") " AS time, "
+	"r.hostname AS host, "
+	"k.signal, k.code, "
+	"CASE k.manner WHEN 1 THEN 'each' WHEN 2 THEN 'process-group' WHEN 3 THEN 'all' "
+		"WHEN 4 THEN 'cgroup.kill' WHEN 5 THEN 'pid-namespace-end' WHEN 6 THEN 'parent-death' "
+		"WHEN 7 THEN 'kernel' WHEN 8 THEN 'fault' WHEN 9 THEN 'timer' END AS manner, "
+	"k.sender_pid, k.sender_comm, k.sender_cmdline, k.sender_exe, k.sender_uid, k.sender_cgroup, "
+	"t.pid AS target_pid, t.comm AS target_comm, k.target_cmdline, t.uid AS target_uid, "
+	"k.target_cgroup, k.total AS targets, "
+	"max(t.anon_pages, 0) * r.page_size AS target_anon_bytes, "
+	"CASE WHEN k.term_ns > 0 THEN (k.time_ns - k.term_ns) / 1e6 END AS sigterm_ms_before, "
+	"CASE WHEN k.oom_ns > 0 THEN (k.time_ns - k.oom_ns) / 1e6 END AS oom_kill_ms_before, "
+	"k.told_first_verdict AS verdict, k.told_claim AS claim "
+	"FROM kill k LEFT JOIN run r ON r.id = k.run "
+	"LEFT JOIN kill_target t ON t.kill = k.id AND t.n = 0";
 /* clang-format on */
 
 const struct store_view store_views[] = {
@@ -179,6 +197,7 @@ const struct store_view store_views[] = {
 	{"cgroups", cgroups_sql},
 	{"runs", runs_sql},
 	{"gaps", gaps_sql},
+	{"kills", kills_sql},
 };
 
 const size_t store_view_count = sizeof(store_views) / sizeof(store_views[0]);

@@ -15,7 +15,7 @@
 #include "model/growth.h"
 #include "model/incident.h"
 
-#define SINK_HOOKS 16
+#define SINK_HOOKS 24
 
 /* Room that no record exceeds: every table full, every byte of every name escaped. */
 #define SINK_JSON_MAX (2U << 20)
@@ -76,6 +76,8 @@ struct run_totals {
 		bad_records, evicted;
 	uint64_t missed_hooks; /* the kernel passed over a program that was running already */
 	uint64_t kmsg_lost;
+	uint64_t other_kills; /* told: records of kills that were not the OOM killer's */
+	uint64_t lost_signals; /* of such kills: too many at once, and told by a count at best */
 	bool recorded; /* the following four hold */
 	struct growth_totals growth;
 	uint64_t lost_samples; /* between passes: the ring was half full */

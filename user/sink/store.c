@@ -340,6 +340,7 @@ static int prune_runs(struct store_writer *writer, int64_t run)
 
 	snprintf(sql, sizeof(sql),
 		"DELETE FROM run WHERE id <= %lld AND id NOT IN (SELECT run FROM incident"
+		"  WHERE run IS NOT NULL) AND id NOT IN (SELECT run FROM kill"
 		"  WHERE run IS NOT NULL);"
 		"DELETE FROM run_hook WHERE run <= %lld AND run NOT IN (SELECT id FROM run);"
 		"DELETE FROM gap WHERE why <> %d AND id <= (SELECT max(id) FROM gap) - %d;"

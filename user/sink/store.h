@@ -21,6 +21,7 @@
 #include "model/capture.h"
 #include "model/history.h"
 #include "model/store.h"
+#include "model/store_fields.h"
 
 struct store_limits {
 	uint64_t max_bytes; /* of file and log (-wal) together; less than STORE_MIN_BYTES counts as
@@ -83,6 +84,13 @@ int store_batch_commit(struct store_writer *writer, int64_t wall_minus_boot_ns);
 int store_incident(struct store_writer *writer, const struct capture_run *run,
 	const struct capture_moment *moment, const struct incident *incident,
 	const struct judgement *judgement, int64_t *ret_id);
+
+/*
+ * A kill that was not the OOM killer's. One transaction, durable when it returns 0; `told` but for
+ * its run. Of many only the newest are kept: no more than an eighth of the file.
+ */
+int store_kill(struct store_writer *writer, const struct capture_run *run,
+	const struct killing *killing, const struct store_kill_told *told, int64_t *ret_id);
 
 /*
  * Keeps to the limits; to be called after each commit and each incident. max_bytes is never

@@ -568,7 +568,9 @@ static int prune_for_age(struct store_writer *writer, int64_t now_ns, bool *ret_
 	if (!writer->limits.keep_ns || writer->limits.keep_ns > INT64_MAX ||
 		__builtin_sub_overflow(now_ns, (int64_t)writer->limits.keep_ns, &horizon_ns))
 		return 0;
-	ret = first_key(writer, (struct key) {INT64_MIN, INT64_MIN}, &begin);
+	ret = store_kills_forget(writer, horizon_ns);
+	if (!ret)
+		ret = first_key(writer, (struct key) {INT64_MIN, INT64_MIN}, &begin);
 	if (!ret && begin.boot != INT64_MAX)
 		ret = clock_of(writer, begin.boot, &clock_ns);
 	if (ret)

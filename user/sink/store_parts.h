@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * store_parts.h: private to sink/store*.c. store.c opens and tells of runs, store_batch.c writes
- * series, store_incident.c incidents, store_keep.c keeps to the limits.
+ * series, store_incident.c incidents, store_kill.c other kills,
+ * store_keep.c keeps to the limits.
  *
  * The limit is shared out once, when the store is opened: the file may grow to file_pages, the log
  * to the rest. Before anything is written store_room() sees to it that it fits into both, so that
@@ -68,6 +69,8 @@ int store_room(struct store_writer *writer, uint64_t bytes, bool is_series);
 
 /* Sets the boot row's clock to what it is now, if that moved. */
 int store_clock(struct store_writer *writer, int64_t wall_minus_boot_ns);
+/* Kills before this time go (store_kill.c); a transaction of its own, if there are any. */
+int store_kills_forget(struct store_writer *writer, int64_t horizon_ns);
 /* In a transaction. */
 int store_gap_insert(struct store_writer *writer, const struct store_gap *gap);
 

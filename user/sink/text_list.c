@@ -291,6 +291,58 @@ int text_list_entry(
 	return end_line(buf, start);
 }
 
+/* --- a kill that was not the OOM killer's --- */
+
+static void put_target(struct buf *buf, const struct killing *killing, size_t columns)
+{
+	const struct killing_target *target = &killing->targets[0];
+	char text[SCRATCH];
+	struct buf name;
+
+	buf_init(&name, text, sizeof(text));
+	text_terminal(&name, target->comm, strlen(target->comm), 0);
+	buf_printf(&name, "[%u]", target->tgid);
+	if (killing->total > 1)
+		buf_printf(&name, " +%u", killing->total - 1);
+	put_field(buf, text, columns, false);
+}
+
+static uint64_t target_bytes(const struct killing *killing, uint32_t page_size)
+{
+	uint64_t pages = 0;
+
+	for (int kind = 0; kind < EV_RSS_COUNTERS; kind++)
+		if (killing->targets[0].rss_pages[kind] > 0)
+			pages += (uint64_t)killing->targets[0].rss_pages[kind];
+	return pages * page_size;
+}
+
+int text_list_kill(struct buf *buf, const struct list_layout *layout,
+	const struct sink_context *context, const struct killing *killing,
+	const struct kill_judgement *judgement)
+{
+	struct columns columns = columns_of(layout);
+	uint32_t page_size = context->host->page_size;
+	size_t start = buf->len;
+	char text[SCRATCH];
+	struct buf where;
+
+	put_field(buf, "-", columns.number, true);
+	put_time(buf, view_wall_ns(context, killing->time_ns), columns.time);
+	put_target(buf, killing, columns.victim);
+	put_size(buf, target_bytes(killing, page_size), columns.size);
+	put_size(buf,
+		killing->flags & EV_SIGNAL_LIMIT ? killing->limit_max_pages * page_size
+						 : UNKNOWN_U64,
+		columns.size);
+	if (columns.verdict)
+		put_field(buf, judgement->verdicts[0].id, columns.verdict, false);
+	buf_init(&where, text, sizeof(text));
+	text_terminal(&where, killing->target_cgroup, strlen(killing->target_cgroup), 0);
+	put_tail(buf, killing->target_cgroup[0] ? text : "?", columns.where);
+	return end_line(buf, start);
+}
+
 /* --- what is not there --- */
 
 bool list_gap_matters(const struct store_gap *gap)

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "judge/kills.h"
 #include "model/store.h"
 #include "sink/sink.h"
 
@@ -33,6 +34,12 @@ uint64_t list_held_bytes(const struct list_entry *entry);
 int text_list_header(struct buf *buf, const struct list_layout *layout);
 int text_list_entry(
 	struct buf *buf, const struct list_layout *layout, const struct list_entry *entry);
+
+/* A kill that was not the OOM killer's: no number, and the first target's memory and the fullest
+ * limit of its chain. */
+int text_list_kill(struct buf *buf, const struct list_layout *layout,
+	const struct sink_context *context, const struct killing *killing,
+	const struct kill_judgement *judgement);
 
 /* Gaps of one kind that no incident lies between. */
 struct list_gaps {

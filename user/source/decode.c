@@ -8,6 +8,7 @@
 /* Pages of an address space can be no more than this; sums and products of what is below it fit. */
 #define PAGES_MAX (1LL << 52)
 #define ADJ_MAX 1000
+#define SIGNAL_MAX 64
 #define ORDER_MIN (-1) /* sysrq */
 #define ORDER_MAX 64
 
@@ -26,6 +27,7 @@ union record {
 	struct ev_cgroup cgroup;
 	struct ev_sample sample;
 	struct ev_usage usage;
+	struct ev_signal signal;
 };
 
 static bool adj_valid(__s32 adj)
@@ -103,6 +105,15 @@ static bool sample_valid(const union record *record)
 	       adj_valid(sample->oom_score_adj) && counters_valid(sample->rss_pages);
 }
 
+static bool signal_valid(const union record *record)
+{
+	const struct ev_signal *signal = &record->signal;
+
+	return signal->signal >= 1 && signal->signal <= SIGNAL_MAX && signal->burst &&
+	       signal->result <= EV_SIGNAL_LOST_INFO && adj_valid(signal->oom_score_adj) &&
+	       signal->cmdline_len <= EV_CMDLINE_LEN && counters_valid(signal->rss_pages);
+}
+
 #define TEXT(type, field) offsetof(struct type, field), sizeof(((struct type *)0)->field)
 
 /* Indexed by enum ev_kind. No checker: every value of every field has a meaning. */
@@ -122,6 +133,7 @@ static const struct kind {
 	[EV_EXEC] = {sizeof(struct ev_exec), exec_valid, TEXT(ev_exec, cmdline)},
 	[EV_CGROUP] = {sizeof(struct ev_cgroup), cgroup_valid, TEXT(ev_cgroup, path)},
 	[EV_SAMPLE] = {sizeof(struct ev_sample), sample_valid, 0, 0},
+	[EV_SIGNAL] = {sizeof(struct ev_signal), signal_valid, TEXT(ev_signal, cmdline)},
 	[EV_USAGE] = {sizeof(struct ev_usage), NULL, 0, 0},
 };
 
@@ -137,6 +149,8 @@ static size_t text_length(const union record *record, const struct kind *kind, c
 	/* Arguments are separated by NULs: their length is told, and was checked. */
 	if (record->hdr.kind == EV_EXEC)
 		return record->exec.cmdline_len;
+	if (record->hdr.kind == EV_SIGNAL)
+		return record->signal.cmdline_len;
 	return strnlen(text, kind->text_size);
 }
 

@@ -26,11 +26,12 @@ struct fact {
 		struct ev_cgroup cgroup;
 		struct ev_sample sample;
 		struct ev_usage usage;
+		struct ev_signal signal;
 	};
 	/*
 	 * The record's long string with an end, and its length: a level's name, a cgroup's path, a
-	 * context's message; the arguments of an exec, which hold NULs (cmdline_text()). Empty for
-	 * all others. One byte more than the longest on the wire.
+	 * context's message; the arguments of an exec or of who sent a signal, which hold NULs
+	 * (cmdline_text()). Empty for all others. One byte more than the longest on the wire.
 	 */
 	char text[EV_PATH_LEN + 1];
 	size_t text_len;

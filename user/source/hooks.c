@@ -6,16 +6,22 @@
 
 #define TP(program, point)                                                                         \
 	{                                                                                          \
-		program, HOOK_TP_BTF, point, HOOK_SHAPE_ANY                                        \
+		program, HOOK_TP_BTF, point, HOOK_SHAPE_ANY, NULL                                  \
 	}
 #define ONE(program, kind, target)                                                                 \
 	{                                                                                          \
 		{                                                                                  \
 			{                                                                          \
-				program, kind, target, HOOK_SHAPE_ANY                              \
+				program, kind, target, HOOK_SHAPE_ANY, NULL                        \
 			}                                                                          \
 		}                                                                                  \
 	}
+
+/* One program serves both purposes that signals have. The second one is for kernels that cannot be
+ * asked what is mapped at an address (before 5.17). */
+#define SIGNAL_PROGRAMS                                                                            \
+	{{{"signal_tp", HOOK_TP_BTF, "signal_generate", HOOK_SHAPE_ANY, "bpf_find_vma"}}},         \
+		ONE("signal_raw_tp", HOOK_RAW_TP, "signal_generate")
 
 const struct hook hook_table[HOOK_COUNT] = {
 	[HOOK_SCOPE] =
@@ -79,7 +85,13 @@ const struct hook hook_table[HOOK_COUNT] = {
 		{
 			.name = "shared-mm",
 			.lost = "processes killed only because they share the victim's memory are not named",
-			.alternatives = {ONE("signal_tp", HOOK_TP_BTF, "signal_generate")},
+			.alternatives = {SIGNAL_PROGRAMS},
+		},
+	[HOOK_SIGNAL] =
+		{
+			.name = "signal",
+			.lost = "kills that are not the OOM killer's are not told, nor who sent the signal",
+			.alternatives = {SIGNAL_PROGRAMS},
 		},
 	[HOOK_EXIT] =
 		{
@@ -195,6 +207,7 @@ const char *hook_kind_name(enum hook_kind kind)
 		[HOOK_KRETPROBE] = "kretprobe",
 		[HOOK_ITER] = "iter",
 		[HOOK_PERF] = "perf",
+		[HOOK_RAW_TP] = "raw_tp",
 	};
 
 	return names[kind];

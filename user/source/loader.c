@@ -85,7 +85,8 @@ static bool is_unwanted(const struct tracer_options *options, int purpose)
 {
 	if (hook_listed(options->without, hook_table[purpose].name))
 		return true;
-	if (purpose == HOOK_FAULTS && options->no_faults)
+	if ((purpose == HOOK_FAULTS && options->no_faults) ||
+		(purpose == HOOK_SIGNAL && options->no_kills))
 		return true;
 	return (purpose == HOOK_CHARGE || purpose == HOOK_FAULTS) &&
 	       hook_listed(options->without, hook_table[HOOK_RECORDER].name);
@@ -148,6 +149,8 @@ static void rodata_fill(struct oomsnoop *skel, const struct tracer_options *opti
 	const struct hooks *hooks, uint32_t ring)
 {
 	skel->rodata->scope_hooked = hook_served(hooks, HOOK_SCOPE);
+	skel->rodata->shared_traced = hook_served(hooks, HOOK_SHARED);
+	skel->rodata->kills_traced = hook_served(hooks, HOOK_SIGNAL);
 	skel->rodata->cpu_count = options->host->cpus;
 	skel->rodata->copies_counted = tells_copies(hooks);
 	skel->rodata->charges_counted = hook_served(hooks, HOOK_CHARGE);
@@ -223,16 +226,29 @@ static int skel_load_planned(struct probe *probe, const struct tracer_options *o
 	return error;
 }
 
-static int attach_alternative(
-	struct oomsnoop *skel, struct tracer *tracer, const struct hook_alternative *alternative)
+/* Does a purpose before this one in the table use the same program? It is attached, then. */
+static bool attached_before(const struct hooks *hooks, int purpose, const char *name)
 {
+	int first = purpose_of_program(hooks, name);
+
+	return first >= 0 && first < purpose;
+}
+
+static int attach_alternative(
+	struct oomsnoop *skel, struct tracer *tracer, const struct hooks *hooks, int purpose)
+{
+	const struct hook_alternative *alternative =
+		&hook_table[purpose].alternatives[hooks->states[purpose].serving];
 	size_t from = tracer->link_count;
 
 	for (size_t k = 0; k < HOOK_PROGRAMS && alternative->programs[k].name; k++) {
 		struct bpf_program *program =
 			bpf_object__find_program_by_name(skel->obj, alternative->programs[k].name);
-		struct bpf_link *link = bpf_program__attach(program);
+		struct bpf_link *link;
 
+		if (attached_before(hooks, purpose, alternative->programs[k].name))
+			continue;
+		link = bpf_program__attach(program);
 		if (!link) {
 			int error = -errno;
 
@@ -269,8 +285,7 @@ static int attach_all(struct tracer *tracer, struct hooks *hooks)
 
 		if (serving < 0 || hook_table[i].on_demand)
 			continue;
-		error = attach_alternative(
-			tracer->skel, tracer, &hook_table[i].alternatives[serving]);
+		error = attach_alternative(tracer->skel, tracer, hooks, i);
 		if (!error)
 			continue;
 		rule_out(hooks, i, "attaching", error);

@@ -23,6 +23,7 @@ struct tracer_options {
 	uint32_t ring_bytes; /* a power of two and a multiple of the page size; 0: the default, 4
 				MiB */
 	bool no_faults; /* page faults are never to be counted */
+	bool no_kills; /* kills that are not the OOM killer's are never told */
 	uint32_t fault_period; /* one sample in so many page faults; 0: the default, 64 */
 	const char *without; /* hooks to leave out, "kill,scope,…", for tests and for odd kernels;
 				NULL */
@@ -79,6 +80,10 @@ struct tracer_losses {
 uint64_t tracer_missed(const struct tracer *tracer);
 
 void tracer_losses(const struct tracer *tracer, struct tracer_losses *ret);
+
+/* How many signals a sender sent in the burst that began then, as far as it went by now; 0: that is
+ * not known any more. */
+uint32_t tracer_burst(const struct tracer *tracer, uint32_t sender, uint64_t began_ns);
 
 /* What libbpf said while loading, the last lines: for -v and for errors. */
 const char *tracer_log(void);

@@ -79,6 +79,18 @@ uint64_t tracer_missed(const struct tracer *tracer)
 	return missed;
 }
 
+uint32_t tracer_burst(const struct tracer *tracer, uint32_t sender, uint64_t began_ns)
+{
+	const struct ev_burst *burst = &tracer->skel->bss->bursts[sender & (EV_BURSTS - 1)];
+	uint32_t count = __atomic_load_n(&burst->count, __ATOMIC_RELAXED);
+
+	/* Looked at last: another sender may have taken the place meanwhile. */
+	if (__atomic_load_n(&burst->sender, __ATOMIC_ACQUIRE) != sender ||
+		__atomic_load_n(&burst->began_ns, __ATOMIC_ACQUIRE) != began_ns)
+		return 0;
+	return count;
+}
+
 void tracer_losses(const struct tracer *tracer, struct tracer_losses *ret)
 {
 	for (int i = 0; i < EV_DROP_COUNT; i++)

@@ -1,0 +1,486 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * signal.bpf.c: signals that kill: those of the OOM killer to processes that share the victim's
+ * memory, and all that are not the OOM killer's. One program for both purposes, since each costs
+ * every signal of the machine a call.
+ *
+ * Source: kernel/signal.c (__send_signal_locked(), force_sig_info_to_task()), kernel/cgroup/
+ * cgroup.c (__cgroup_kill()), kernel/pid_namespace.c (zap_pid_ns_processes()). Threads that die of
+ * an exec, or with their process, are sent nothing through here.
+ */
+#include "common.bpf.h"
+
+#define SEND_SIG_NOINFO ((u64)0) /* include/linux/sched/signal.h: in current's name */
+#define SEND_SIG_PRIV ((u64)1) /* from the kernel, no siginfo */
+#define SIGNAL_BUS 7 /* include/uapi/asm-generic/signal.h */
+#define SIGNAL_KILL 9
+#define SIGNAL_SEGV 11
+#define SIGNAL_TERM 15
+#define SIGNALS_TAKEN                                                                              \
+	(1ULL << SIGNAL_BUS | 1ULL << SIGNAL_KILL | 1ULL << SIGNAL_SEGV | 1ULL << SIGNAL_TERM)
+#define PF_EXITING 0x00000004 /* include/linux/sched.h */
+#define TMPFS_MAGIC 0x01021994 /* include/uapi/linux/magic.h */
+
+#define BURST_GAP_NS 100000000ULL /* a sender that was silent for so long begins another one */
+#define BURST_NS 1000000000ULL /* and so does one that goes on for so long */
+#define SECOND_NS 1000000000ULL
+#define SIGNALS_A_SECOND 512 /* of all senders */
+/* What is older is in the tables of names, unless the ring was busy all this time. */
+#define YOUNG_NS 10000000000ULL
+#define ANCESTORS 32
+/* A SIGTERM this long ago has nothing to do with a SIGKILL. */
+#define TERM_NS 600000000000ULL
+
+/* --- those who die only because they share the victim's memory --- */
+
+static __always_inline bool shared_victim(struct task_struct *task, u64 owner)
+{
+	if (!scope.open || scope.owner != owner || !scope.marked || !scope.last_mm)
+		return false;
+	if (bpf_ktime_get_boot_ns() - scope.last_ns > GROUP_GAP_NS)
+		return false;
+	return process_mm(address_of(task)) == scope.last_mm;
+}
+
+/* The signal to whom a mark follows. Where nothing tells that this thread is inside the OOM killer,
+ * user space takes the signal back when it sees the mark. */
+static __always_inline bool oom_is_killing(u64 owner)
+{
+	if (!scope.open || scope.owner != owner)
+		return false;
+	return scope_hooked || (scope.killed && !scope.marked) ||
+	       bpf_ktime_get_boot_ns() - scope.last_ns < GROUP_GAP_NS;
+}
+
+/* True: this signal is the OOM killer's. */
+static __always_inline bool oom_signalled(struct task_struct *task)
+{
+	u64 owner = bpf_get_current_pid_tgid();
+	struct last_signal *signal;
+	u32 zero = 0;
+
+	if (!shared_traced)
+		return false;
+	signal = bpf_map_lookup_elem(&last_signals, &zero);
+	if (signal) {
+		signal->sender = owner;
+		signal->task = address_of(task);
+		signal->target = BPF_CORE_READ(task, tgid);
+	}
+	if (!shared_victim(task, owner))
+		return oom_is_killing(owner);
+	victim_track(task, NULL);
+	task_send(address_of(task), EV_ROLE_SIGNALLED, 0, EV_UNKNOWN);
+	return true;
+}
+
+/* --- which are told --- */
+
+/* Handled, it kills nobody. A signal that is blocked or ignored was set to its default before. */
+static __always_inline bool fault_kills(int sig, u64 info, struct task_struct *task)
+{
+	struct kernel_siginfo *siginfo = (void *)info;
+	struct sighand_struct *sighand;
+	u64 handler = 1;
+
+	if (info <= SEND_SIG_PRIV || BPF_CORE_READ(siginfo, si_code) <= 0)
+		return false;
+	sighand = BPF_CORE_READ(task, sighand);
+	bpf_probe_read_kernel(&handler, sizeof(handler),
+		(void *)sighand + bpf_core_field_offset(struct sighand_struct, action) +
+			(sig - 1) * bpf_core_type_size(struct k_sigaction) +
+			bpf_core_field_offset(struct sigaction, sa_handler));
+	return handler == 0;
+}
+
+static __always_inline bool takes_effect(struct task_struct *task, int result)
+{
+	if (result == EV_SIGNAL_DELIVERED || result == EV_SIGNAL_LOST_INFO)
+		return true;
+	return result == EV_SIGNAL_IGNORED &&
+	       !(BPF_CORE_READ(task, signal, flags) & SIGNAL_GROUP_EXIT);
+}
+
+/* Which one of its burst this is; 0: too many at once, and counted. */
+static __always_inline u32 burst_take(u32 sender, u64 now, u64 *ret_began)
+{
+	struct ev_burst *burst = &bursts[sender & (EV_BURSTS - 1)];
+	u32 count;
+
+	if (burst->sender != sender || now - burst->last_ns > BURST_GAP_NS ||
+		now - burst->began_ns > BURST_NS) {
+		burst->sender = sender;
+		burst->began_ns = now;
+		burst->count = 0;
+	}
+	burst->last_ns = now;
+	*ret_began = burst->began_ns;
+	count = __sync_fetch_and_add(&burst->count, 1) + 1;
+	if (count > EV_BURST_TOLD && (count & (count - 1)))
+		return 0;
+	if (now - signals_second > SECOND_NS) {
+		signals_second = now;
+		signals_told = 0;
+	}
+	if (__sync_fetch_and_add(&signals_told, 1) >= SIGNALS_A_SECOND)
+		return 0;
+	return count;
+}
+
+/* --- SIGTERM: remembered --- */
+
+static __always_inline int term_remember(struct task_struct *task)
+{
+	u32 tgid = BPF_CORE_READ(task, tgid), sender = bpf_get_current_pid_tgid() >> 32;
+	struct term *known = bpf_map_lookup_elem(&terms, &tgid);
+	struct term term = {
+		.start_ns = BPF_CORE_READ(task, group_leader, start_boottime),
+		.first_ns = bpf_ktime_get_boot_ns(),
+		.sender = sender,
+		.count = 1,
+	};
+
+	if (known && known->sender == sender && known->start_ns == term.start_ns &&
+		term.first_ns - known->first_ns < TERM_NS) {
+		known->count++;
+		return 0;
+	}
+	bpf_map_update_elem(&terms, &tgid, &term, BPF_ANY);
+	return 0;
+}
+
+static __always_inline void term_fill(struct ev_signal *e)
+{
+	u32 tgid = e->tgid;
+	struct term *term = bpf_map_lookup_elem(&terms, &tgid);
+
+	if (!term || term->start_ns != e->start_ns || e->hdr.time_ns - term->first_ns > TERM_NS)
+		return;
+	e->flags |= EV_SIGNAL_TERM;
+	e->term_ns = term->first_ns;
+	e->term_tgid = term->sender;
+	e->term_count = term->count;
+}
+
+/* --- the record --- */
+
+static __always_inline void sender_fill(struct ev_signal *e, struct task_struct *sender)
+{
+	u32 flags = BPF_CORE_READ(sender, flags);
+
+	e->sender_tgid = BPF_CORE_READ(sender, tgid);
+	e->sender_tid = BPF_CORE_READ(sender, pid);
+	e->sender_ppid = BPF_CORE_READ(sender, real_parent, tgid);
+	e->sender_uid = BPF_CORE_READ(sender, real_cred, uid.val);
+	e->sender_start_ns = BPF_CORE_READ(sender, group_leader, start_boottime);
+	e->sender_cgroup_id = memcg_id(css_of_task(sender));
+	BPF_CORE_READ_STR_INTO(&e->sender_comm, sender, group_leader, comm);
+	BPF_CORE_READ_STR_INTO(&e->parent_comm, sender, real_parent, group_leader, comm);
+	if (flags & PF_KTHREAD)
+		e->flags |= EV_SIGNAL_KTHREAD;
+	if (flags & PF_EXITING)
+		e->flags |= EV_SIGNAL_EXITING;
+	if (pid_nr_innermost(BPF_CORE_READ(sender, signal, pids[PIDTYPE_TGID])) == 1)
+		e->flags |= EV_SIGNAL_NS_INIT;
+}
+
+static __always_inline void sender_args(struct ev_signal *e, struct task_struct *sender)
+{
+	struct mm_struct *mm = BPF_CORE_READ(sender, mm);
+	u64 start, len;
+
+	if (!mm || e->hdr.time_ns - e->sender_start_ns > YOUNG_NS)
+		return;
+	start = BPF_CORE_READ(mm, arg_start);
+	len = BPF_CORE_READ(mm, arg_end) - start;
+	e->args_len = len;
+	if (len >= EV_CMDLINE_LEN)
+		len = EV_CMDLINE_LEN - 1;
+	barrier_var(len);
+	len &= EV_CMDLINE_LEN - 1;
+	if (!bpf_probe_read_user(e->cmdline, len, (void *)start))
+		e->cmdline_len = len;
+}
+
+static __always_inline void target_fill(struct ev_signal *e, struct task_struct *task)
+{
+	struct mm_struct *mm = BPF_CORE_READ(task, mm);
+	struct signal_struct *signal = BPF_CORE_READ(task, signal);
+	u32 i;
+
+	e->tgid = BPF_CORE_READ(task, tgid);
+	e->tid = BPF_CORE_READ(task, pid);
+	e->ppid = BPF_CORE_READ(task, real_parent, tgid);
+	e->uid = BPF_CORE_READ(task, real_cred, uid.val);
+	e->ns_tgid = pid_nr_innermost(BPF_CORE_READ(signal, pids[PIDTYPE_TGID]));
+	e->pgid = BPF_CORE_READ(signal, pids[PIDTYPE_PGID], numbers[0].nr);
+	e->oom_score_adj = BPF_CORE_READ(signal, oom_score_adj);
+	e->start_ns = BPF_CORE_READ(task, group_leader, start_boottime);
+	e->cgroup_id = memcg_id(css_of_task(task));
+	BPF_CORE_READ_STR_INTO(&e->comm, task, group_leader, comm);
+	for (i = 0; i < EV_RSS_COUNTERS && mm; i++)
+		e->rss_pages[i] = rss_count(mm, i);
+	if (e->ns_tgid == 1)
+		e->flags |= EV_SIGNAL_TARGET_INIT;
+	if (e->sender_ppid == e->tgid)
+		e->flags |= EV_SIGNAL_PARENT;
+}
+
+/* Does the target descend from the sender? How far: 1 is its child; 0: no. */
+__noinline int signal_kinship(u64 task_address, u32 sender)
+{
+	struct task_struct *task = (void *)task_address;
+	u32 i;
+
+	for (i = 1; i <= ANCESTORS; i++) {
+		u32 tgid;
+
+		task = BPF_CORE_READ(task, real_parent);
+		tgid = BPF_CORE_READ(task, tgid);
+		if (tgid == sender)
+			return i;
+		if (tgid <= 1)
+			return 0;
+	}
+	return 0;
+}
+
+/* The level of the target's chain that is fullest. */
+static __always_inline void limit_fill(struct ev_signal *e, struct task_struct *task)
+{
+	struct cgroup_subsys_state *css = css_of_task(task);
+	u64 unlimited = 1ULL << 50; /* PAGE_COUNTER_MAX is 2^51 with 4 KiB pages, 2^47 with 64 */
+	u64 fullest = 0;
+	u32 i;
+
+	for (i = 0; i < EV_MAX_LEVELS && css; i++) {
+		struct mem_cgroup *memcg = memcg_of_css(css);
+		u64 usage = BPF_CORE_READ(memcg, memory.usage.counter);
+		u64 max = BPF_CORE_READ(memcg, memory.max);
+
+		if (max && max < unlimited && (usage << 10) / max >= fullest) {
+			fullest = (usage << 10) / max;
+			e->flags |= EV_SIGNAL_LIMIT;
+			e->limit_id = memcg_id(css);
+			e->limit_usage_pages = usage;
+			e->limit_max_pages = max;
+			e->limit_oom_kills = memcg_event(memcg, memory_events, MEMCG_OOM_KILL);
+		}
+		if (!BPF_CORE_READ(css, parent) &&
+			BPF_CORE_READ(css, cgroup, root, hierarchy_id) == 0)
+			e->flags |= EV_SIGNAL_LIMIT_V2;
+		css = BPF_CORE_READ(css, parent);
+	}
+}
+
+static __always_inline void argument_fill(struct ev_signal *e)
+{
+	struct pt_regs *regs;
+
+	if (!has_task_regs())
+		return;
+	regs = (void *)bpf_task_pt_regs(bpf_get_current_task_btf());
+	if (syscall_number(regs) != SYSCALL_KILL)
+		return;
+	e->flags |= EV_SIGNAL_ARGUMENT;
+	e->argument = (s32)syscall_first(regs);
+}
+
+static __always_inline void info_fill(struct ev_signal *e, u64 info)
+{
+	struct kernel_siginfo *siginfo = (void *)info;
+
+	if (info == SEND_SIG_PRIV)
+		e->flags |= EV_SIGNAL_PRIV;
+	else if (info == SEND_SIG_NOINFO)
+		e->flags |= EV_SIGNAL_NOINFO;
+	if (info == SEND_SIG_PRIV)
+		e->code = 0x80; /* SI_KERNEL, as the kernel itself writes it down */
+	if (info <= SEND_SIG_PRIV)
+		return;
+	e->code = BPF_CORE_READ(siginfo, si_code);
+	if (e->signal != SIGNAL_KILL)
+		e->address = (u64)BPF_CORE_READ(siginfo, _sifields._sigfault._addr);
+	else if (e->code == 0)
+		argument_fill(e);
+}
+
+/* Everything but the file of a fault. NULL: not told. */
+static __always_inline struct ev_signal *signal_begin(
+	int sig, u64 info, struct task_struct *task, int group, int result)
+{
+	struct task_struct *sender = (void *)bpf_get_current_task();
+	u64 now = bpf_ktime_get_boot_ns(), began;
+	struct ev_signal *e;
+	u32 burst;
+	int kin;
+
+	burst = burst_take(bpf_get_current_pid_tgid() >> 32, now, &began);
+	if (!burst || ring_is_busy() || !(e = bpf_ringbuf_reserve(&events, sizeof(*e), 0))) {
+		drop_count(EV_DROP_SIGNAL);
+		return NULL;
+	}
+	__builtin_memset(e, 0, offsetof(struct ev_signal, cmdline));
+	hdr_fill(&e->hdr, sizeof(*e), EV_SIGNAL, 0);
+	e->cmdline[0] = '\0';
+	e->signal = sig;
+	e->flags = group ? EV_SIGNAL_GROUP : 0;
+	e->result = result;
+	e->burst = burst;
+	e->burst_ns = began;
+	sender_fill(e, sender);
+	sender_args(e, sender);
+	target_fill(e, task);
+	info_fill(e, info);
+	limit_fill(e, task);
+	if (sig == SIGNAL_KILL)
+		term_fill(e);
+	kin = signal_kinship(address_of(task), e->sender_tgid);
+	if (kin && e->tgid != e->sender_tgid)
+		e->flags |=
+			kin == 1 ? EV_SIGNAL_CHILD | EV_SIGNAL_DESCENDANT : EV_SIGNAL_DESCENDANT;
+	return e;
+}
+
+/* --- the file that a fault was in --- */
+
+/* A percpu_counter, summed: what each CPU has not handed in may be all that matters. */
+__noinline u64 counter_sum(u64 address)
+{
+	u64 counters = 0;
+	s64 sum = 0;
+	u32 cpu;
+
+	bpf_probe_read_kernel(&sum, sizeof(sum),
+		(void *)address + bpf_core_field_offset(struct percpu_counter, count));
+	bpf_probe_read_kernel(&counters, sizeof(counters),
+		(void *)address + bpf_core_field_offset(struct percpu_counter, counters));
+	for (cpu = 0; cpu < MAX_CPUS; cpu++) {
+		u32 key = cpu;
+		u64 *offset;
+		s32 part = 0;
+
+		if (cpu >= cpu_count)
+			break;
+		offset = bpf_map_lookup_elem(&percpu_offsets, &key);
+		if (!offset || !*offset)
+			return EV_UNKNOWN;
+		bpf_probe_read_kernel(&part, sizeof(part), (void *)(counters + *offset));
+		sum += part;
+	}
+	return sum > 0 ? sum : 0;
+}
+
+struct mapping {
+	u64 address;
+	u64 magic, bytes, pgoff, offset;
+	u64 max_blocks, used_blocks;
+	const unsigned char *name;
+	u32 flags;
+};
+
+static __always_inline void tmpfs_blocks(struct mapping *mapping, struct super_block *sb)
+{
+	struct shmem_sb_info *info = BPF_CORE_READ(sb, s_fs_info);
+
+	mapping->max_blocks = BPF_CORE_READ(info, max_blocks);
+	if (!mapping->max_blocks)
+		return;
+	mapping->used_blocks = counter_sum(
+		address_of(info) + bpf_core_field_offset(struct shmem_sb_info, used_blocks));
+	if (mapping->used_blocks != EV_UNKNOWN)
+		mapping->flags |= EV_SIGNAL_BLOCKS;
+}
+
+static long mapping_found(
+	struct task_struct *task, struct vm_area_struct *vma, struct mapping *mapping)
+{
+	struct file *file = BPF_CORE_READ(vma, vm_file);
+	struct super_block *sb;
+
+	if (!file) {
+		mapping->flags = EV_SIGNAL_MAPPING_ANON;
+		return 0;
+	}
+	sb = BPF_CORE_READ(file, f_inode, i_sb);
+	mapping->flags = EV_SIGNAL_MAPPING;
+	mapping->magic = BPF_CORE_READ(sb, s_magic);
+	mapping->bytes = BPF_CORE_READ(file, f_inode, i_size);
+	mapping->pgoff = BPF_CORE_READ(vma, vm_pgoff);
+	mapping->offset = mapping->address - BPF_CORE_READ(vma, vm_start);
+	mapping->name = BPF_CORE_READ(file, f_path.dentry, d_name.name);
+	if (mapping->magic == TMPFS_MAGIC)
+		tmpfs_blocks(mapping, sb);
+	return 0;
+}
+
+static __always_inline void mapping_fill(struct ev_signal *e, struct task_struct *task)
+{
+	struct mapping mapping = {.address = e->address};
+
+	/* Fails where the address space is locked: then it is not known. */
+	if (bpf_find_vma(task, mapping.address, mapping_found, &mapping, 0))
+		return;
+	e->flags |= mapping.flags;
+	e->mapping_magic = mapping.magic;
+	e->mapping_bytes = mapping.bytes;
+	e->mapping_pgoff = mapping.pgoff;
+	e->mapping_offset = mapping.offset;
+	e->tmpfs_max_blocks = mapping.max_blocks;
+	e->tmpfs_used_blocks = mapping.used_blocks;
+	if (mapping.name)
+		bpf_probe_read_kernel_str(e->mapping_name, sizeof(e->mapping_name), mapping.name);
+}
+
+/* --- the hook --- */
+
+/* Is this one to be told? */
+static __always_inline bool signal_kills(int sig, u64 info, struct task_struct *task, int result)
+{
+	if (sig == SIGNAL_KILL) {
+		if (info == SEND_SIG_PRIV && oom_signalled(task))
+			return false;
+		return kills_traced && takes_effect(task, result);
+	}
+	if (!kills_traced)
+		return false;
+	if (sig == SIGNAL_TERM) {
+		term_remember(task);
+		return false;
+	}
+	return fault_kills(sig, info, task);
+}
+
+SEC("?tp_btf/signal_generate")
+int BPF_PROG(signal_tp, int sig, struct kernel_siginfo *info, struct task_struct *task, int group,
+	int result)
+{
+	struct ev_signal *e;
+
+	if (!(SIGNALS_TAKEN >> (sig & 63) & 1) ||
+		!signal_kills(sig, address_of(info), task, result))
+		return 0;
+	e = signal_begin(sig, address_of(info), task, group, result);
+	if (!e)
+		return 0;
+	if (sig != SIGNAL_KILL)
+		mapping_fill(e, task);
+	bpf_ringbuf_submit(e, wake_flag(true));
+	return 0;
+}
+
+/* The same for kernels that do not look for mappings (before 5.17). */
+SEC("?raw_tp/signal_generate")
+int BPF_PROG(signal_raw_tp, int sig, struct kernel_siginfo *info, struct task_struct *task,
+	int group, int result)
+{
+	struct ev_signal *e;
+
+	if (!(SIGNALS_TAKEN >> (sig & 63) & 1) ||
+		!signal_kills(sig, address_of(info), task, result))
+		return 0;
+	e = signal_begin(sig, address_of(info), task, group, result);
+	if (e)
+		bpf_ringbuf_submit(e, wake_flag(true));
+	return 0;
+}

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * signals COUNT SIGNAL: two processes send each other COUNT signals in turn, waiting for each;
+ * SIGNAL by its number. Prints how many were sent, and the nanoseconds that all of it took by the
+ * clock.
+ */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/types.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+static void fail(const char *what)
+{
+	perror(what);
+	exit(1);
+}
+
+/* `rounds` of them from the other one, each answered. */
+static void answer(const sigset_t *set, pid_t other, int number, unsigned long rounds)
+{
+	for (unsigned long i = 0; i < rounds; i++) {
+		if (sigwaitinfo(set, NULL) != number)
+			fail("sigwaitinfo");
+		if (kill(other, number))
+			fail("kill");
+	}
+}
+
+int main(int argc, char **argv)
+{
+	unsigned long count = argc == 3 ? strtoul(argv[1], NULL, 10) / 2 : 0;
+	int number = argc == 3 ? atoi(argv[2]) : 0, status;
+	struct timespec from, to;
+	pid_t child;
+	sigset_t set;
+
+	if (!count || sigemptyset(&set) || sigaddset(&set, number))
+		return 64;
+	if (sigprocmask(SIG_BLOCK, &set, NULL))
+		fail("sigprocmask");
+	child = fork();
+	if (child < 0)
+		fail("fork");
+	if (!child) {
+		answer(&set, getppid(), number, count);
+		_exit(0);
+	}
+	clock_gettime(CLOCK_MONOTONIC, &from);
+	for (unsigned long i = 0; i < count; i++) {
+		if (kill(child, number))
+			fail("kill");
+		if (sigwaitinfo(&set, NULL) != number)
+			fail("sigwaitinfo");
+	}
+	clock_gettime(CLOCK_MONOTONIC, &to);
+	if (waitpid(child, &status, 0) != child || status)
+		return 1;
+	printf("%lu %lld\n", 2 * count,
+		(to.tv_sec - from.tv_sec) * 1000000000LL + to.tv_nsec - from.tv_nsec);
+	return 0;
+}

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cmd/watch_kills.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/buf.h"
+#include "cmd/filter.h"
+#include "facts/pressure.h"
+#include "sink/kill.h"
+
+#define RECORD_BYTES (256U << 10) /* every byte of every name escaped */
+
+int watch_kills_open(struct watch *watch)
+{
+	if (!hook_served(&watch->hooks, HOOK_SIGNAL))
+		return 0;
+	watch->killings = killings_new(watch->names.processes, watch->names.cgroups);
+	return watch->killings ? 0 : -errno;
+}
+
+void watch_kills_gather(struct watch *watch)
+{
+	struct killing *killing;
+
+	if (!watch->killings)
+		return;
+	/* Small files of the kernel's, no process's. What cannot be read stays unknown. */
+	while ((killing = killings_next_fresh(watch->killings))) {
+		read_meminfo("", &killing->host);
+		read_pressure("", &killing->pressure_some, &killing->pressure_full);
+		if (watch->names.mounted && killing->target_cgroup[0])
+			read_cgroup_pressure(&watch->names.mount, killing->target_cgroup,
+				&killing->cgroup_pressure_some, &killing->cgroup_pressure_full);
+		killing->gathered = true;
+	}
+}
+
+static void store(struct watch *watch, const struct killing *killing)
+{
+	const struct verdict *verdict = &watch->kill_judgement.verdicts[0];
+	struct store_kill_told told = {
+		.time_real_ns = (int64_t)killing->time_ns + watch->sink.wall_minus_boot_ns,
+		.wall_minus_boot_ns = watch->sink.wall_minus_boot_ns,
+	};
+
+	snprintf(told.by, sizeof(told.by), "%s", OOMSNOOP_VERSION);
+	snprintf(told.first_verdict, sizeof(told.first_verdict), "%s", verdict->id);
+	snprintf(told.claim, sizeof(told.claim), "%s", verdict->claim);
+	keeper_kill(watch->keeper, killing, &told);
+}
+
+static void emit(struct watch *watch, const struct killing *killing)
+{
+	static char record[RECORD_BYTES];
+	struct buf buf;
+	int error;
+
+	if (watch->silent)
+		return;
+	buf_init(&buf, record, sizeof(record));
+	if (watch->told && !watch->options->json)
+		buf_putc(&buf, '\n');
+	error = watch->options->json
+			? json_kill(&buf, &watch->sink, killing, &watch->kill_judgement)
+			: text_kill(&buf, &watch->sink, killing, &watch->kill_judgement);
+	if (error) {
+		fprintf(stderr, "oomsnoop: the record of kill %u does not fit and is lost\n",
+			killing->number);
+		return;
+	}
+	watch_print(watch, buf.data, buf.len);
+	watch->told++;
+}
+
+static void tell(struct watch *watch, struct killing *killing)
+{
+	struct timespec wall;
+
+	if (watch->options->kills == KILLS_FOREIGN && !killing_is_foreign(killing))
+		return;
+	if (!filter_killing(watch->options, killing))
+		return;
+	killing_counted(
+		killing, tracer_burst(watch->tracer, killing->sender_tgid, killing->burst_ns));
+	judge_killing(killing, &watch->host, &watch->kill_judgement);
+	clock_gettime(CLOCK_REALTIME, &wall);
+	watch->sink.wall_minus_boot_ns =
+		wall.tv_sec * 1000000000LL + wall.tv_nsec - (int64_t)boot_now_ns();
+	watch->totals.other_kills++;
+	if (watch->keeper)
+		store(watch, killing);
+	emit(watch, killing);
+}
+
+void watch_kills_tell(struct watch *watch, uint64_t now_ns)
+{
+	struct killing *killing;
+
+	while (watch->killings && !watch->output_error &&
+		(killing = killings_next_closed(watch->killings, now_ns))) {
+		/* One that was closed early has not been looked at. */
+		watch_kills_gather(watch);
+		tell(watch, killing);
+		killings_release(watch->killings, killing);
+	}
+}
+
+uint64_t watch_kills_deadline(const struct watch *watch)
+{
+	return watch->killings ? killings_deadline(watch->killings) : UINT64_MAX;
+}
