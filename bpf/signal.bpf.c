@@ -115,16 +115,18 @@ static __always_inline u32 burst_take(u32 sender, u64 now, u64 *ret_began)
 	}
 	burst->last_ns = now;
 	*ret_began = burst->began_ns;
-	count = __sync_fetch_and_add(&burst->count, 1) + 1;
+	/* Kernels before 5.12 cannot give back what was there before: two threads of one sender may
+	 * see the same number. */
+	__sync_fetch_and_add(&burst->count, 1);
+	count = burst->count;
 	if (count > EV_BURST_TOLD && (count & (count - 1)))
 		return 0;
 	if (now - signals_second > SECOND_NS) {
 		signals_second = now;
 		signals_told = 0;
 	}
-	if (__sync_fetch_and_add(&signals_told, 1) >= SIGNALS_A_SECOND)
-		return 0;
-	return count;
+	__sync_fetch_and_add(&signals_told, 1);
+	return signals_told > SIGNALS_A_SECOND ? 0 : count;
 }
 
 /* --- SIGTERM: remembered --- */

@@ -100,6 +100,28 @@ class Run:
         release = self.read('release').split('.')
         return len(release) > 1 and (int(release[0]), int(release[1])) < (6, 2)
 
+    def kill_errors(self):
+        """What the scenario killed by somebody else's SIGKILL is one record of that manner, and no
+        signal of the OOM killer's is one."""
+        if not self.records or self.records[0].get('type') != 'start':
+            return
+        kills = [record for record in self.records if record.get('type') == 'kill']
+        for name, manner, *pids in self.notes:
+            if name != 'kills' or manner not in ('cgroup.kill', 'each'):
+                continue
+            pids = sorted(map(int, pids))
+            found = [
+                (record['manner'], record['targets_total'])
+                for record in kills
+                if sorted(t['pid'] for t in record.get('targets', ())) == pids
+            ]
+            if found != [(manner, len(pids))]:
+                yield f'{manner} of {pids} is told as {found}'
+        victims = {victim['pid'] for i in self.incidents_seen for victim in i.get('victims', ())}
+        told = {record['target_pid'] for record in kills if record['manner'] == 'kernel'}
+        if told & victims:
+            yield f'the OOM killer killed {told & victims}, and the kernel as somebody else'
+
     def tgid_of(self, scenario, tid):
         """A thread's process, by the workload's own account; else they are the same."""
         return next(

@@ -543,6 +543,41 @@ s_mempolicy()
 	end
 }
 
+# sleepers_in DIR: three of them; their pids are in $SLEEPERS.
+sleepers_in()
+{
+	SLEEPERS=
+	for _ in 1 2 3; do
+		sh -c "echo \$\$ >$1/cgroup.procs; exec sleep 600" &
+		SLEEPERS="$SLEEPERS $!"
+	done
+	until_true 300 three_in "$1"
+}
+
+three_in()
+{
+	[ "$(wc -l <"$1/cgroup.procs")" -eq 3 ]
+}
+
+# Kills that are not the OOM killer's: of a whole cgroup by cgroup.kill (v2, since 5.14), else of each.
+s_kills()
+{
+	begin kills 0
+	make_cgroup kills 64
+	sleepers_in "$DIR"
+	if [ -e "$DIR/cgroup.kill" ]; then
+		note "kills cgroup.kill$SLEEPERS"
+		sh -c "echo 1 >$DIR/cgroup.kill; :"
+	else
+		note "kills each$SLEEPERS"
+		sh -c "kill -9$SLEEPERS; :"
+	fi
+	# shellcheck disable=SC2086 # each is a pid
+	reap $SLEEPERS
+	drop_cgroup "$DIR"
+	end
+}
+
 # What any machine with a memory cgroup can make.
 run_cgroup_scenarios()
 {
@@ -564,6 +599,7 @@ run_cgroup_scenarios()
 	s_limit_lowered
 	s_two_at_once
 	s_no_killable
+	s_kills
 }
 
 # Last, since they use up the kernel's allowance of full reports and more.
