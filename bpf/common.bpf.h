@@ -90,6 +90,7 @@ extern struct last_signals_map last_signals SEC(".maps");
 #define TERMS_TRACKED 4096
 
 struct term {
+	u64 task; /* whose address that was sent to: of another process, should the pid come back */
 	u64 start_ns; /* of the target */
 	u64 first_ns; /* of this sender's */
 	u32 sender;

@@ -131,22 +131,25 @@ static __always_inline u32 burst_take(u32 sender, u64 now, u64 *ret_began)
 
 /* --- SIGTERM: remembered --- */
 
+/* Some programs send many and handle them: what is known already costs a look-up. */
 static __always_inline int term_remember(struct task_struct *task)
 {
 	u32 tgid = BPF_CORE_READ(task, tgid), sender = bpf_get_current_pid_tgid() >> 32;
 	struct term *known = bpf_map_lookup_elem(&terms, &tgid);
+	u64 now = bpf_ktime_get_boot_ns();
 	struct term term = {
-		.start_ns = BPF_CORE_READ(task, group_leader, start_boottime),
-		.first_ns = bpf_ktime_get_boot_ns(),
+		.task = address_of(task),
+		.first_ns = now,
 		.sender = sender,
 		.count = 1,
 	};
 
-	if (known && known->sender == sender && known->start_ns == term.start_ns &&
-		term.first_ns - known->first_ns < TERM_NS) {
+	if (known && known->sender == sender && known->task == term.task &&
+		now - known->first_ns < TERM_NS) {
 		known->count++;
 		return 0;
 	}
+	term.start_ns = BPF_CORE_READ(task, group_leader, start_boottime);
 	bpf_map_update_elem(&terms, &tgid, &term, BPF_ANY);
 	return 0;
 }

@@ -443,24 +443,6 @@ static void test_order(void **state)
 	assert_true(said("stored incident 1: KILLED a\\x0ab[1]\n", 1));
 }
 
-/* In the order in which they were told. */
-static void test_kills(void **state)
-{
-	static struct killing killing = {.number = 4};
-	struct store_kill_told told = {.time_real_ns = 4};
-
-	(void)state;
-	begin();
-	happens(1, true);
-	keeper_kill(keeper, &killing, &told);
-	happens(2, true);
-	finish(SECOND_NS);
-	assert_int_equal(totals.kills, 1);
-	assert_int_equal(totals.kills_lost, 0);
-	assert_non_null(strstr(strchr(disk.log, 'i'), "k"));
-	assert_non_null(strstr(strchr(disk.log, 'k'), "i"));
-}
-
 static void test_thinned(void **state)
 {
 	(void)state;
@@ -751,7 +733,6 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_order),
-		TEST(test_kills),
 		TEST(test_thinned),
 		TEST(test_large),
 		TEST(test_retries),

@@ -309,6 +309,33 @@ static void test_shares(void **state)
 	assert_true(queue_owner(&queue, &owner, "/path", "cmdline"));
 }
 
+/* Whole, in its place between others; and no more of them than half of the queue holds. */
+static void test_kill(void **state)
+{
+	static struct killing killing = {
+		.number = 7, .target_count = 2, .target_cgroup = "/a", .limit_id = UINT64_MAX};
+	struct store_kill_told told = {.time_real_ns = -5, .claim = "x"};
+	struct store_gap gap = {.incidents = 3};
+	unsigned int put = 0;
+
+	(void)state;
+	killing.targets[1].tgid = 99;
+	assert_true(queue_kill(&queue, &killing, &told));
+	assert_true(queue_gap(&queue, &gap));
+	assert_next(QUEUE_KILL);
+	assert_memory_equal(&item.killing, &killing, sizeof(killing));
+	assert_memory_equal(&item.told, &told, sizeof(told));
+	assert_next(QUEUE_GAP);
+	while (queue_kill(&queue, &killing, &told))
+		put++;
+	assert_true(put > 10);
+	assert_true(queue_gap(&queue, &gap));
+	while (put--)
+		assert_next(QUEUE_KILL);
+	assert_next(QUEUE_GAP);
+	assert_next(QUEUE_EMPTY);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -321,6 +348,7 @@ int main(void)
 		cmocka_unit_test_setup(test_incident, setup),
 		cmocka_unit_test_setup(test_incident_wraps, setup),
 		cmocka_unit_test_setup(test_shares, setup),
+		cmocka_unit_test_setup(test_kill, setup),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
