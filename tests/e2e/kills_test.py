@@ -6,20 +6,24 @@ looked for, too. Prints "ok NAME" and "FAIL NAME: why" lines and a last line of 
 import json
 import mmap
 import os
+import re
 import select
 import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
 import tempfile
 import threading
 import time
+from contextlib import closing
 from pathlib import Path
 
 from cgroup import Cgroup, eat
 from results import Results
 
 TOP = Path(__file__).resolve().parents[2]
+DOCS = TOP / 'docs' / 'capture.md'
 SCHEMA = TOP / 'docs' / 'record-schema.json'
 # Nothing waits this long unless it fails.
 PATIENCE = 60
@@ -488,12 +492,22 @@ def check_stored(binary, file, live, pids, said):
     report = output(binary, 'report', '--since', '1h', '--no-timeline', '--width', '80', file)
     if report != live:
         yield f'the report is not what was told live: {report!r} and {live!r}'
+    yield from check_query(file, pids[1])
     only = output(binary, 'export', '--verdict', 'killed-by-process', file).splitlines()
     if len(only) != 1 or json.loads(only[0])['target_pid'] != pids[1]:
         yield f'--verdict finds {len(only)}'
     last = output(binary, 'report', '-q', '--json', file).splitlines()
     if [json.loads(line)['type'] for line in last] != ['oom']:
         yield f'without a wish it tells {len(last)}'
+
+
+def check_query(file, pid):
+    """What docs/capture.md tells people to ask has this one as its answer."""
+    question = re.findall(r'```sql\n(.*?)```', DOCS.read_text(encoding='utf-8'), re.DOTALL)[-1]
+    with closing(sqlite3.connect(f'file:{file}?mode=ro', uri=True)) as db:
+        answers = db.execute(question).fetchall()
+    if len(answers) != 1 or f'(pid {pid})' not in answers[0][1]:
+        yield f'{question}: {answers}'
 
 
 def off(binary):
