@@ -325,7 +325,8 @@ class Cases:
 
     def namespace(self):
         process = subprocess.Popen(
-            ['unshare', '--pid', '--fork', 'bash', '-c', 'sleep 613 & exec true'])
+            ['unshare', '--pid', '--mount', '--mount-proc', '--fork', 'bash', '-c',
+             'sleep 613 & until [[ $(</proc/$!/comm) == sleep ]]; do :; done; exec true'])
         process.wait(PATIENCE)
         with self.everything.heard:
             self.everything.heard.wait_for(self.namespace_ended, PATIENCE)
