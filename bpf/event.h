@@ -31,6 +31,7 @@
 
 #define EV_COMM_LEN 16 /* TASK_COMM_LEN */
 #define EV_NAME_LEN 256 /* NAME_MAX + 1: a cgroup's own name */
+#define EV_FILE_LEN 64 /* a program file's name; a longer one is cut */
 #define EV_PATH_LEN 1024 /* a cgroup's path as told by cgroup_mkdir */
 #define EV_CMDLINE_LEN 512 /* the first bytes of the argument area */
 #define EV_MESSAGE_LEN 48 /* the message oom_kill_process() was given */
@@ -429,6 +430,7 @@ struct ev_signal {
 	char sender_comm[EV_COMM_LEN]; /* of its leader */
 	char parent_comm[EV_COMM_LEN]; /* of the sender's parent */
 	char comm[EV_COMM_LEN]; /* of the target's leader */
+	char sender_file[EV_FILE_LEN]; /* what the sender runs: the file's name, without its path */
 	char mapping_name[EV_NAME_LEN]; /* last component */
 	char cmdline[EV_CMDLINE_LEN];
 };

@@ -189,6 +189,15 @@ static __always_inline void sender_fill(struct ev_signal *e, struct task_struct 
 		e->flags |= EV_SIGNAL_NS_INIT;
 }
 
+/* It may be gone before user space looks: a shell that was started to kill. */
+static __always_inline void sender_file(struct ev_signal *e, struct task_struct *sender)
+{
+	const unsigned char *name = BPF_CORE_READ(sender, mm, exe_file, f_path.dentry, d_name.name);
+
+	if (name)
+		bpf_probe_read_kernel_str(e->sender_file, sizeof(e->sender_file), name);
+}
+
 static __always_inline void sender_args(struct ev_signal *e, struct task_struct *sender)
 {
 	struct mm_struct *mm = BPF_CORE_READ(sender, mm);
@@ -334,6 +343,7 @@ static __always_inline struct ev_signal *signal_begin(
 	e->burst = burst;
 	e->burst_ns = began;
 	sender_fill(e, sender);
+	sender_file(e, sender);
 	sender_args(e, sender);
 	target_fill(e, task);
 	info_fill(e, info);

@@ -56,7 +56,7 @@ static void each_is_what_it_is(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		struct killer_facts facts = {cases[i].tgid, cases[i].comm, cases[i].exe,
+		struct killer_facts facts = {cases[i].tgid, cases[i].comm, cases[i].exe, "",
 			cases[i].cmdline, cases[i].cgroup};
 		struct killer killer = killer_of(&facts);
 
@@ -71,9 +71,22 @@ static void each_is_what_it_is(void **state)
 	}
 }
 
+/* What the kernel told with the signal goes before what was learnt: it may have executed since. */
+static void the_file_of_the_moment_counts(void **state)
+{
+	struct killer_facts facts = {800, "x", "/usr/bin/bash", "earlyoom", "", ""};
+
+	(void)state;
+	assert_int_equal(killer_of(&facts).kind, KILLER_OOM_DAEMON);
+	assert_false(killer_of(&facts).by_name);
+	facts.exe = "";
+	facts.file = "memfd:runc_cloned:/proc/self/exe";
+	assert_int_equal(killer_of(&facts).kind, KILLER_RUNTIME);
+}
+
 static void a_users_manager_is_told_apart(void **state)
 {
-	struct killer_facts facts = {900, "systemd", "/usr/lib/systemd/systemd",
+	struct killer_facts facts = {900, "systemd", "/usr/lib/systemd/systemd", "",
 		"/lib/systemd/systemd --user",
 		"/user.slice/user-1000.slice/user@1000.service/init.scope"};
 
@@ -99,6 +112,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_is_what_it_is),
+		cmocka_unit_test(the_file_of_the_moment_counts),
 		cmocka_unit_test(a_users_manager_is_told_apart),
 		cmocka_unit_test(only_managers_have_an_office),
 	};

@@ -117,11 +117,14 @@ static const char *base_of(const char *path)
 
 /* A runtime copies itself before it enters a container, lest its file be written to from inside:
  * "/memfd:runc_cloned:/proc/self/exe". That name was given by the program that ran before. */
-static const char *file_of(const char *exe)
+static const char *file_of(const struct killer_facts *facts)
 {
-	if (!strncmp(exe, "/memfd:runc_cloned:", strlen("/memfd:runc_cloned:")))
+	const char *exe = facts->file[0] ? facts->file : facts->exe;
+
+	exe += *exe == '/';
+	if (!strncmp(exe, "memfd:runc_cloned:", strlen("memfd:runc_cloned:")))
 		return "runc";
-	if (!strncmp(exe, "/memfd:crun_cloned:", strlen("/memfd:crun_cloned:")))
+	if (!strncmp(exe, "memfd:crun_cloned:", strlen("memfd:crun_cloned:")))
 		return "crun";
 	return base_of(exe);
 }
@@ -186,7 +189,7 @@ static struct killer made(const struct killer_facts *facts, const struct known *
 
 struct killer killer_of(const struct killer_facts *facts)
 {
-	const char *file = file_of(facts->exe);
+	const char *file = file_of(facts);
 	const struct known *found = file[0] ? find_file(file) : find_comm(facts->comm), *script;
 
 	if (found && found->kind == KILLER_INTERPRETER) {

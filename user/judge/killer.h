@@ -2,9 +2,10 @@
 /*
  * killer.h: what a process is that kills others. Pure.
  *
- * The program file tells (a link of the kernel's); of an interpreter the script that it runs; the
- * name alone, which anybody may take, only where the file is not known, and then `by_name` says so.
- * Where the file is known to be another one the name counts for nothing.
+ * The program file tells (by the kernel: its name when the signal was sent, else the link in
+ * /proc); of an interpreter the script that it runs; the name alone, which anybody may take, only
+ * where the file is not known, and then `by_name` says so. Where the file is known to be another
+ * one the name counts for nothing.
  */
 #ifndef OOMSNOOP_JUDGE_KILLER_H
 #define OOMSNOOP_JUDGE_KILLER_H
@@ -28,7 +29,9 @@ enum killer_kind {
 
 struct killer_facts {
 	uint32_t tgid;
-	const char *comm, *exe, *cmdline, *cgroup; /* "": not known */
+	/* "": not known */
+	const char *comm, *exe, *file; /* file: the last part of exe, at that moment */
+	const char *cmdline, *cgroup;
 };
 
 struct killer {

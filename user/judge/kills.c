@@ -105,6 +105,7 @@ bool killing_is_foreign(const struct killing *killing)
 	const struct killer_facts facts = {.tgid = killing->sender_tgid,
 		.comm = killing->sender_comm,
 		.exe = killing->sender_exe,
+		.file = killing->sender_file,
 		.cmdline = killing->sender_cmdline,
 		.cgroup = killing->sender_cgroup};
 	struct killer killer = killer_of(&facts);
@@ -544,6 +545,7 @@ void judge_killing(
 	const struct killer_facts facts = {.tgid = killing->sender_tgid,
 		.comm = killing->sender_comm,
 		.exe = killing->sender_exe,
+		.file = killing->sender_file,
 		.cmdline = killing->sender_cmdline,
 		.cgroup = killing->sender_cgroup};
 	struct kill_scene scene = {.killing = killing, .host = host, .ret = ret};

@@ -274,6 +274,8 @@ static void fill_sender(struct killing *killing, const struct ev_signal *event)
 	killing->sender_cgroup_id = event->sender_cgroup_id;
 	fact_comm(event->sender_comm, killing->sender_comm);
 	fact_comm(event->parent_comm, killing->sender_parent);
+	memcpy(killing->sender_file, event->sender_file,
+		strnlen(event->sender_file, EV_FILE_LEN - 1));
 }
 
 static void fill_term(

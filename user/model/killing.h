@@ -71,6 +71,8 @@ struct killing {
 	char sender_parent[EV_COMM_LEN + 1];
 	char sender_cmdline[PROCESS_CMDLINE_LEN];
 	char sender_exe[PROCESS_EXE_LEN];
+	char sender_file[EV_FILE_LEN]; /* the name of the same, as the kernel told it with the
+					  signal */
 	char sender_parent_exe[PROCESS_EXE_LEN];
 	char sender_cgroup[CGROUP_PATH_LEN];
 

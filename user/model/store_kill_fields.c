@@ -52,6 +52,7 @@ static const struct field kill_fields[] = {
 	KILL(FIELD_TEXT, "sender_parent_comm", sender_parent, 0, NULL),
 	KILL(FIELD_TEXT, "sender_cmdline", sender_cmdline, 0, NULL),
 	KILL(FIELD_TEXT, "sender_exe", sender_exe, 0, NULL),
+	KILL(FIELD_TEXT, "sender_file", sender_file, 0, "name of the program file alone"),
 	KILL(FIELD_TEXT, "sender_parent_exe", sender_parent_exe, 0, NULL),
 	KILL(FIELD_TEXT, "sender_cgroup", sender_cgroup, 0, NULL),
 	KILL(FIELD_U32, "total", total, 0, "signals, those included that were only counted"),

@@ -30,6 +30,7 @@ static void put_sender(struct buf *buf, const struct sink_context *context,
 	json_add_name(buf, "sender_comm", killing->sender_comm);
 	json_add_string(buf, "sender_cmdline", killing->sender_cmdline);
 	json_add_string(buf, "sender_exe", killing->sender_exe);
+	json_add_string(buf, "sender_file", killing->sender_file);
 	json_add_u64(buf, "sender_uid", killing->sender_uid);
 	json_add_u64(buf, "sender_ppid", killing->sender_ppid);
 	json_add_string(buf, "sender_parent_comm", killing->sender_parent);
