@@ -444,10 +444,11 @@ void watch_drain(struct watch *watch)
 	struct incident *incident;
 
 	tracer_drain(watch->tracer, take_fact, watch);
-	take_pass(watch);
 	take_kmsg(watch);
 	while ((incident = incidents_next_fresh(watch->incidents)) != NULL)
 		gather(watch, incident);
+	/* After what is known of a kill was taken: a pass would show the moments after it. */
+	take_pass(watch);
 	incidents_tick(watch->incidents, boot_now_ns());
 	finish_closed(watch);
 }
