@@ -16,6 +16,9 @@ CLANG ?= clang
 BPFTOOL ?= $(shell command -v bpftool || echo /usr/sbin/bpftool)
 ARCH := $(shell uname -m | sed -e s/x86_64/x86/ -e s/aarch64/arm64/)
 
+# What builds a lot does so on all CPUs, whether make was given -j or not.
+JOBS = $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(shell nproc))
+
 # V=1 shows the commands.
 Q := $(if $(V),,@)
 
@@ -117,7 +120,7 @@ unit: unit-bins
 	tests/unit/run $(UNIT_BINS)
 
 unit-san:
-	+$(MAKE) --no-print-directory B=$(B)/san CFLAGS="-g $(SAN_FLAGS)" unit-bins
+	+$(MAKE) --no-print-directory $(JOBS) B=$(B)/san CFLAGS="-g $(SAN_FLAGS)" unit-bins
 	tests/unit/run $(UNIT_SRCS:tests/unit/%.c=$(B)/san/tests/unit/%)
 
 # Every pure source again, watched by libFuzzer: tests/fuzz/run.
@@ -141,22 +144,22 @@ lint: $(B)/oomsnoop unit-bins workloads
 
 demo:
 	tools/install-deps build
-	+$(MAKE) --no-print-directory $(B)/oomsnoop $(B)/tests/workloads/cow
+	+$(MAKE) --no-print-directory $(JOBS) $(B)/oomsnoop $(B)/tests/workloads/cow
 	tools/demo
 
 check:
 	tools/install-deps check
-	+$(MAKE) --no-print-directory all static workloads unit-bins page-tool
+	+$(MAKE) --no-print-directory $(JOBS) all static workloads unit-bins page-tool
 	tests/check
 
 check-long:
 	tools/install-deps check
-	+$(MAKE) --no-print-directory all static workloads unit-bins
+	+$(MAKE) --no-print-directory $(JOBS) all static workloads unit-bins
 	tests/check-long
 
 bench:
 	tools/install-deps bench
-	+$(MAKE) --no-print-directory all static workloads $(PURE_LIB)
+	+$(MAKE) --no-print-directory $(JOBS) all static workloads $(PURE_LIB)
 	tools/bench/run
 
 install: $(B)/oomsnoop
