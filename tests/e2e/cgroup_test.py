@@ -73,9 +73,10 @@ def victim_errors(record, account, slack):
 
 
 def limit_errors(record, limit):
+    hit = next((level for level in record['limits'] if level.get('hit')), {})
     yield from differ('scope', record.get('scope'), 'memcg')
     yield from differ('limit_bytes', record.get('limit_bytes'), limit)
-    yield from differ('peak', record['limits'][0].get('peak_bytes'), limit)
+    yield from differ('peak', hit.get('peak_bytes'), limit)
 
 
 GROW = 'grow -i 60 -s 2048 anon 200 >/out/grow 2>&1; echo $? >/out/grow.status'
@@ -240,26 +241,49 @@ wait
 # --- a guest with cgroup v2 ---
 
 
+def beside(records, comm, limit_name):
+    """The record of the tracer that ran beside it with all rights."""
+    for record in records:
+        if record.get('victim_comm') == comm and limit_name in record.get('limit_cgroup', ''):
+            return record
+    raise KeyError(f'no record of {comm} in {limit_name} by the tracer beside it')
+
+
+def guest_kill_errors(record, traced):
+    """Pids here are those of the container; the tracer tells both."""
+    yield from differ('pid', record.get('victim_pid'), traced['victim_container_pid'])
+    yield from differ('limit', record.get('limit_bytes'), traced['limit_bytes'])
+    yield from differ('inferred', record['limit_inferred'], False)
+    yield from differ('kills', record['observed']['kills'], 1)
+    if abs(record['victim_anon_bytes'] - traced['victim_anon_bytes']) > 16 * MIB:
+        yield f'it held {record["victim_anon_bytes"]}, {traced["victim_anon_bytes"]} at the kill'
+
+
 def guest_errors(out, name):
-    """One container-like process of the guest, with a cgroup namespace or without."""
-    lines = [json.loads(line) for line in (out / f'self.{name}').read_text().splitlines()]
-    account = read_account((out / f'work.self-{name}').read_text())
-    status = (out / f'self.{name}.status').read_text()
-    events = dict(line.split() for line in (out / f'self.{name}.events').read_text().splitlines())
-    yield from run_errors(lines, int(status), 2)
+    """One container-like process of the guest: flat; with cgroups below, and a cgroup namespace or
+    the machine's own root to be seen."""
+    read = lambda what: (out / f'self-{name}.{what}').read_text()
+    lines = [json.loads(line) for line in read('records').splitlines()]
+    events = {key: int(value) for key, value in map(str.split, read('events').splitlines())}
+    traced = [json.loads(line) for line in (out / 'oomsnoop.ndjson').read_text().splitlines()]
+    comms = ['grow'] if name == 'flat' else ['grow', 'nested-eater']
+    yield from run_errors(lines, int(read('status')), len(comms))
     ooms = [line for line in lines if line['type'] == 'oom']
-    yield from victim_errors(ooms[0], account[:1] + [s for s in account if s['pid'] == account[0]['pid']], 12 * MIB)
-    yield from limit_errors(ooms[0], 48 * MIB)
-    yield from differ('inferred', ooms[0]['limit_inferred'], False)
-    yield from differ('events', sum(one['observed']['kills'] for one in ooms), int(events['oom_kill']))
-    yield from differ('counted', ooms[-1]['observed']['kills_counted'], int(events['oom_kill']))
-    # The second one was in a cgroup of its own, made inside.
-    path = ooms[0]['limit_cgroup'].rstrip('/')
-    yield from differ('nested', ooms[1]['victim_cgroup'], f'{path}/nested')
-    yield from differ('path', ooms[0]['limit_cgroup'] == '/', name == 'namespace')
-    error = (out / f'self.{name}.stderr').read_text()
-    if 'its own cgroup alone' not in error:
-        yield f'stderr: {error}'
+    yield from differ('victims', [one.get('victim_comm') for one in ooms], comms)
+    yield from victim_errors(ooms[0], read_account(read('work')), 16 * MIB)
+    for record in ooms:
+        yield from limit_errors(record, 48 * MIB)
+        yield from guest_kill_errors(record, beside(traced, record['victim_comm'], f'self-{name}'))
+    yield from differ('counted', ooms[-1]['observed']['kills_counted'], events['oom_kill'])
+    top = f'/t/self-{name}' if name == 'host-root' else '/'
+    yield from differ('limit_cgroup', ooms[0]['limit_cgroup'], top)
+    below = [top] if name == 'flat' else [f'{top.rstrip("/")}/main', f'{top.rstrip("/")}/nested']
+    yield from differ('victim_cgroup', [one['victim_cgroup'] for one in ooms], below)
+    memory = json.loads(read('doctor'))['memory']
+    yield from differ('quota', memory['allowed_bytes'], 48 * MIB)
+    yield from differ('kills so far', memory['use']['oom_kill'], events['oom_kill'])
+    if 'its own cgroup alone' not in read('stderr'):
+        yield f'stderr: {read("stderr")}'
 
 
 def guest():
@@ -272,7 +296,7 @@ def guest():
             stdin=subprocess.DEVNULL,
             check=False,
         )
-        for name in ('namespace', 'host-root'):
+        for name in ('flat', 'namespace', 'host-root'):
             try:
                 yield f'guest-v2-{name}', list(guest_errors(out, name))
             except (OSError, ValueError, KeyError, IndexError) as error:
