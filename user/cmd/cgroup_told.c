@@ -95,9 +95,10 @@ static void tell_watched(const struct cgroup_view *view, const struct selfwatch 
 		buf_puts(&buf, "no limit of its own");
 	}
 	fprintf(stderr,
-		"oomsnoop: watches its own cgroup alone, %s, cgroup v%d), %zu processes; %llu kills were "
-		"counted in it before\n",
+		"oomsnoop: watches its own cgroup alone, %s, cgroup v%d), %zu %s; killed there so far: "
+		"%llu\n",
 		text, view->mount.v2 ? 2 : 1, totals.processes,
+		totals.processes == 1 ? "process" : "processes",
 		(unsigned long long)totals.domain_kills);
 	fprintf(stderr,
 		"oomsnoop: cannot be known so: kills elsewhere, who asked for the page, what the kernel "
