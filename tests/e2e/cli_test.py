@@ -115,19 +115,23 @@ def without(*capabilities):
 def test_not_root(binary):
     nobody = ['setpriv', '--reuid=65534', '--regid=65534', '--clear-groups']
     yield from status_errors(
-        run(binary, '--json', '--timeout', '1', wrap=nobody), EX_NOPERM, names='CAP_BPF'
+        run(binary, '--json', '--source', 'bpf', '--timeout', '1', wrap=nobody),
+        EX_NOPERM,
+        names='CAP_BPF',
     )
 
 
 def test_no_cap_bpf(binary):
-    result = run(binary, '--json', '--timeout', '1', wrap=without('bpf', 'sys_admin', 'syslog'))
+    result = run(binary, '--json', '--source', 'bpf', '--timeout', '1', wrap=without('bpf', 'sys_admin'))
     yield from status_errors(result, EX_NOPERM, names='CAP_BPF')
     if b'CAP_PERFMON' in result[2]:
         yield 'stderr names CAP_PERFMON, which is there'
 
 
 def test_no_cap_perfmon(binary):
-    result = run(binary, '--json', '--timeout', '1', wrap=without('perfmon', 'sys_admin', 'syslog'))
+    result = run(
+        binary, '--json', '--source', 'bpf', '--timeout', '1', wrap=without('perfmon', 'sys_admin')
+    )
     yield from status_errors(result, EX_NOPERM, names='CAP_PERFMON')
 
 

@@ -134,6 +134,7 @@ static void the_verdict_comes_first(void **state)
 	struct doctor_report report = healthy();
 
 	(void)state;
+	report.quota.container = false;
 	assert_int_equal(doctor_tier(&report), DOCTOR_TIER_FULL);
 	assert_int_equal(strncmp(text_of(&report), "Tier: full: ", 12), 0);
 	assert_silent(&report, "Not served");
@@ -266,6 +267,94 @@ static const char *quota_sentence(const struct quota *quota)
 	return text;
 }
 
+static void with_use(struct quota *quota)
+{
+	memset(&quota->use, 0xff, sizeof(quota->use)); /* UNKNOWN_U64 */
+	quota->has_use = true;
+	quota->use.inactive_file_bytes = 3 * GIB;
+	quota->use.active_file_bytes = GIB;
+	quota->use.dirty_bytes = GIB / 4;
+	quota->use.anon_bytes = 25 * GIB;
+	quota->use.shmem_bytes = GIB;
+	quota->use.kernel_bytes = GIB;
+	quota->use.slab_reclaimable_bytes = GIB / 2;
+	quota->use.unevictable_bytes = 0;
+}
+
+static void in_a_container_the_answer_comes_first(void **state)
+{
+	struct doctor_report report = healthy();
+
+	(void)state;
+	assert_int_equal(strncmp(text_of(&report), "You may use 32.0 GiB", 20), 0);
+	assert_says(&report, "that is the host. Tier: full: ");
+	report.quota.levels[0].limits.max_bytes = CGROUP_NO_LIMIT;
+	assert_int_equal(strncmp(text_of(&report), "Tier: full: ", 12), 0);
+}
+
+static void what_goes_and_what_stays(void **state)
+{
+	struct doctor_report report = healthy();
+	struct quota *quota = &report.quota;
+
+	(void)state;
+	with_use(quota);
+	quota->host.swap_total_bytes = 8 * GIB;
+	quota->levels[0].limits.swap_max_bytes = 0;
+	quota->levels[0].limits.peak_bytes = 32 * GIB;
+	quota->levels[0].limits.oom_kill = 3;
+	assert_says(&report,
+		"the kernel gives back: page cache 4.00 GiB (256 MiB of it once written), kernel "
+		"caches 512 MiB");
+	assert_says(&report,
+		"it cannot give back: anonymous 25.0 GiB, tmpfs and shared memory 1.00 GiB, kernel "
+		"512 MiB, locked 0");
+	assert_says(&report, "no swap may be used here, though the machine has some");
+	assert_says(&report, "so far: at most in use 32.0 GiB, killed by the OOM killer 3");
+	assert_says(&report, "psutil.virtual_memory() and /proc/meminfo say: total 480 GiB, "
+			     "available 400 GiB; all of it of the machine");
+	quota->levels[0].limits.swap_max_bytes = 2 * GIB;
+	assert_says(&report, "swap beside it: 2.00 GiB");
+	assert_says(&report, "it cannot give back but by swapping: anonymous 25.0 GiB");
+	/* v1: of memory and swap together. */
+	quota->v2 = false;
+	quota->levels[0].limits.swap_max_bytes = 33 * GIB;
+	assert_says(&report, "swap beside it: 1.00 GiB");
+}
+
+static void a_limit_that_cannot_be_seen(void **state)
+{
+	struct doctor_report report = healthy();
+	struct quota *quota = &report.quota;
+
+	(void)state;
+	with_use(quota);
+	quota->v2 = quota->complete = false;
+	quota->use.hierarchy_max_bytes = 16 * GIB;
+	assert_int_equal(quota_bytes(quota), 16 * GIB);
+	assert_says(&report, "You may use 16.0 GiB (the limit of a level that cannot be seen from "
+			     "here); 31.0 GiB");
+	quota->use.hierarchy_max_bytes = 32 * GIB;
+	assert_int_equal(quota_hidden_max(quota), CGROUP_NO_LIMIT);
+}
+
+static void what_tells_without_rights(void **state)
+{
+	struct doctor_report report = healthy();
+
+	(void)state;
+	assert_null(doctor_fallback(&report));
+	report.tracer_error = -EPERM;
+	report.kernel.kmsg_error = -EPERM;
+	assert_string_equal(doctor_fallback(&report), "cgroup");
+	assert_says(&report, "tells of kills in its own cgroup all the same");
+	report.kernel.kmsg_error = 0;
+	assert_string_equal(doctor_fallback(&report), "kmsg");
+	report.kernel.kmsg_error = -EPERM;
+	report.quota_error = -ENOENT;
+	assert_null(doctor_fallback(&report));
+}
+
 static void the_one_sentence(void **state)
 {
 	struct doctor_report report = healthy();
@@ -273,11 +362,17 @@ static void the_one_sentence(void **state)
 
 	(void)state;
 	assert_string_equal(quota_sentence(quota),
-		"This container may use 32.0 GiB; `free` shows 480 GiB: that is the host.");
+		"You may use 32.0 GiB; 31.0 GiB is in use; `free` says 480 GiB: that is the "
+		"host.");
+	with_use(quota);
+	assert_string_equal(quota_sentence(quota),
+		"You may use 32.0 GiB; 31.0 GiB is in use, of which 4.00 GiB is cache that the "
+		"kernel gives back; `free` says 480 GiB: that is the host.");
 	quota->container = false;
 	assert_string_equal(quota_sentence(quota),
-		"This process may use 32.0 GiB, with all others in /kubepods/pod1/main; `free` "
-		"shows 480 GiB: that is the host.");
+		"You may use 32.0 GiB, with all others in /kubepods/pod1/main; 31.0 GiB is in use, of "
+		"which 4.00 GiB is cache that the kernel gives back; `free` says 480 GiB: that is the "
+		"host.");
 	quota->levels[0].limits.max_bytes = CGROUP_NO_LIMIT;
 	assert_string_equal(quota_sentence(quota),
 		"No cgroup limits the memory of this process; the machine's 480 GiB, as `free` "
@@ -554,6 +649,10 @@ int main(void)
 		cmocka_unit_test(obstacles_in_the_order_in_which_they_matter),
 		cmocka_unit_test(refusals_have_a_cause),
 		cmocka_unit_test(the_one_sentence),
+		cmocka_unit_test(in_a_container_the_answer_comes_first),
+		cmocka_unit_test(what_goes_and_what_stays),
+		cmocka_unit_test(a_limit_that_cannot_be_seen),
+		cmocka_unit_test(what_tells_without_rights),
 		cmocka_unit_test(every_level_is_shown),
 		cmocka_unit_test(settings_without_consequences_get_no_note),
 		cmocka_unit_test(each_setting_has_its_note),

@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "cmd/cgroup_live.h"
 #include "cmd/kmsg_live.h"
 #include "cmd/output.h"
 #include "cmd/watch.h"
@@ -364,14 +365,40 @@ static int hold_standard_files(void)
 	return 0;
 }
 
-/* No BPF here; what the kernel prints may be readable all the same. Without that, or where a store
- * is to be filled, `status` stands. */
-static int follow_log(
-	const struct live_options *options, const struct host_facts *host, bool store, int status)
+/*
+ * No BPF here; what the kernel prints may be readable all the same, and if not, the files of the
+ * own cgroup are. Without those, or where a store is to be filled and nothing else was asked for,
+ * `status` stands.
+ */
+static int fall_back(const struct live_options *options, const struct host_facts *host,
+	const struct keeper_options *store, int status)
 {
-	int fd = store ? -1 : kmsg_open("/dev/kmsg");
+	int fd = store || options->source == SOURCE_BPF ? -1 : kmsg_open("/dev/kmsg");
 
-	return fd < 0 ? status : kmsg_live_run(options, host, fd);
+	if (fd >= 0)
+		return kmsg_live_run(options, host, fd);
+	if (store || options->source == SOURCE_BPF || !cgroup_live_serves())
+		return status;
+	return cgroup_live_run(options, host, NULL);
+}
+
+/* Asked for by name: nothing else will do. */
+static int run_source(const struct live_options *options, const struct host_facts *host,
+	const struct keeper_options *store)
+{
+	int fd;
+
+	if (options->source == SOURCE_CGROUP)
+		return cgroup_live_run(options, host, store);
+	if (store) {
+		fprintf(stderr, "oomsnoop: record: no store is filled from the kernel log alone\n");
+		return EX_USAGE;
+	}
+	fd = kmsg_open("/dev/kmsg");
+	if (fd >= 0)
+		return kmsg_live_run(options, host, fd);
+	fprintf(stderr, "oomsnoop: /dev/kmsg cannot be read: %s (CAP_SYSLOG)\n", strerror(-fd));
+	return EX_NOPERM;
 }
 
 int live_run(struct live_options *options, const struct keeper_options *store)
@@ -391,12 +418,14 @@ int live_run(struct live_options *options, const struct keeper_options *store)
 	status = check_output(options);
 	if (status)
 		return status;
-	status = live_rights();
 	error = hold_standard_files();
 	if (!error)
 		error = read_host("", &watch.host);
+	if (!error && (options->source == SOURCE_CGROUP || options->source == SOURCE_KMSG))
+		return run_source(options, &watch.host, store);
+	status = live_rights();
 	if (!error && status)
-		return follow_log(options, &watch.host, store, status);
+		return fall_back(options, &watch.host, store, status);
 	if (!error)
 		error = names_open(&watch.names);
 	if (error) {
@@ -414,7 +443,7 @@ int live_run(struct live_options *options, const struct keeper_options *store)
 	refused = status == EX_NOPERM && !watch.tracer;
 	tracer_close(watch.tracer);
 	names_close(&watch.names);
-	return refused ? follow_log(options, &watch.host, store, status) : status;
+	return refused ? fall_back(options, &watch.host, store, status) : status;
 }
 
 int cmd_live(int argc, char **argv)

@@ -27,6 +27,7 @@ enum {
 	OPTION_MIN_DELTA,
 	OPTION_INTERVAL,
 	OPTION_WARN,
+	OPTION_SOURCE,
 };
 
 #define SECOND_NS 1000000000ULL
@@ -71,6 +72,10 @@ static const struct argp_option option_table[] = {
 	{NULL, 0, NULL, 0, "For scripts and odd kernels:", 5},
 	{"ready-fd", OPTION_READY_FD, "FD", 0,
 		"Write \"READY\" and a newline there once all is attached", 5},
+	{"source", OPTION_SOURCE, "WHAT", 0,
+		"What tells of kills: bpf; kmsg: the kernel log alone; cgroup: the files of the own "
+		"cgroup, without any right; auto (default): the first of these that is permitted",
+		5},
 	{"settle", OPTION_SETTLE, "TIME", 0,
 		"Wait so long for a victim to be gone before its record is told (default 5s)", 5},
 	{"ring-size", OPTION_RING, "KIB", 0,
@@ -138,6 +143,20 @@ uint64_t options_size(struct argp_state *state, const char *what, const char *te
 			return value * (double)(1ULL << units[i].shift);
 	argp_error(state, "%s: '%s' is not a size such as 512KiB, 16MiB or 1G", what, text);
 	return 0;
+}
+
+static enum live_source parse_source(struct argp_state *state, const char *text)
+{
+	static const char *const names[] = {[SOURCE_AUTO] = "auto",
+		[SOURCE_BPF] = "bpf",
+		[SOURCE_KMSG] = "kmsg",
+		[SOURCE_CGROUP] = "cgroup"};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (!strcmp(text, names[i]))
+			return (enum live_source)i;
+	argp_error(state, "--source: '%s' is none of auto, bpf, kmsg, cgroup", text);
+	return SOURCE_AUTO;
 }
 
 static enum faults_mode parse_faults(struct argp_state *state, const char *text)
@@ -282,6 +301,9 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
 		return 0;
 	case OPTION_WITHOUT:
 		options->without = value;
+		return 0;
+	case OPTION_SOURCE:
+		options->source = parse_source(state, value);
 		return 0;
 	case ARGP_KEY_ARG:
 		argp_error(state, "'%s' is no command; try --help", value);

@@ -18,10 +18,15 @@ struct warn_threshold {
 
 enum faults_mode { FAULTS_AUTO, FAULTS_ALWAYS, FAULTS_NEVER };
 
+/* What tells of kills. AUTO: BPF; where that is not permitted the kernel log; where that is not
+ * readable the own cgroup's files. */
+enum live_source { SOURCE_AUTO, SOURCE_BPF, SOURCE_KMSG, SOURCE_CGROUP };
+
 enum color_mode { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
 
 struct live_options {
 	bool json;
+	enum live_source source;
 	enum color_mode color;
 	bool silent; /* nothing goes to stdout: `record` */
 	bool quiet;

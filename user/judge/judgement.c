@@ -39,8 +39,8 @@ const char *closed_name(enum incident_closed closed)
 
 const char *victim_why_name(enum victim_why why)
 {
-	static const char *const names[] = {
-		"unknown", "chosen", "group", "shared-mm", "already-exiting"};
+	static const char *const names[] = {"unknown", "chosen", "group", "shared-mm",
+		"already-exiting", "vanished", "possible"};
 
 	return names[why];
 }
@@ -201,6 +201,18 @@ static void judge_badness_of_log(
 	ret->badness = badness_of(task, RSS_APPROX, ret->totalpages, host->page_size);
 	ret->has_badness = ret->totalpages != UNKNOWN_U64 && !(task->unknown & needed) &&
 			   task->pgtables_bytes != UNKNOWN_U64;
+}
+
+/* What it held when it was last seen. The kernel weighed it later. */
+static void judge_held_of_self(
+	const struct incident *incident, const struct host_facts *host, struct judgement *ret)
+{
+	ret->rss_sum = RSS_APPROX;
+	if (!incident->victim_count)
+		return;
+	ret->has_held = true;
+	ret->badness = badness_of(
+		&incident->victims[0].task, RSS_APPROX, ret->totalpages, host->page_size);
 }
 
 static bool is_victim(const struct incident *incident, const struct task_facts *task)
@@ -517,6 +529,8 @@ void judge_incident(const struct incident *incident, const struct host_facts *ho
 		ret->manual_known = incident->log.has_order;
 		ret->manual = incident->log.sysrq;
 		judge_badness_of_log(incident, host, ret);
+	} else if (incident->source == INCIDENT_SELF) {
+		judge_held_of_self(incident, host, ret);
 	} else {
 		judge_badness(incident, host, coverage, ret);
 	}
@@ -527,6 +541,8 @@ void judge_incident(const struct incident *incident, const struct host_facts *ho
 	growth_share_of(&incident->growth, &ret->trend, &ret->share);
 	if (incident->source == INCIDENT_IMPORTED)
 		judge_missing_of_log(incident, ret);
+	else if (incident->source == INCIDENT_SELF)
+		judge_missing_of_self(incident, ret);
 	else
 		judge_missing(incident, coverage, ret);
 	judge_verdicts(incident, host, ret);

@@ -89,6 +89,8 @@ struct judgement {
 
 /* Appends what an imported incident lacks; for judge_incident(). */
 void judge_missing_of_log(const struct incident *incident, struct judgement *ret);
+/* The same of one that was noticed from within its cgroup. */
+void judge_missing_of_self(const struct incident *incident, struct judgement *ret);
 /* NULL field: none. Appends to ret->missing, as far as there is room. */
 void judge_missing_add(struct judgement *ret, const char *field, const char *why);
 

@@ -31,6 +31,18 @@ uint64_t held_bytes(const struct scene *scene, const struct badness *badness);
 void judge_log_machine(struct scene *scene);
 void judge_log_holders(struct scene *scene);
 
+static inline bool scene_is_self(const struct scene *scene)
+{
+	return scene->incident->source == INCIDENT_SELF;
+}
+
+/* "weighed by the kernel": how the candidates came to be known. */
+const char *seen_text(const struct scene *scene);
+/* Of what was noticed from within the cgroup: what shows that it was this limit. */
+const char *self_limit_text(const struct scene *scene);
+/* The same: who it was, and that the limit is not one of ours. */
+void judge_self(struct scene *scene);
+
 /* How it came: of incident.growth. */
 void judge_growth(struct scene *scene);
 

@@ -105,6 +105,8 @@ static const char *when_text(const struct scene *scene)
 
 static const char *stat_when_text(const struct scene *scene)
 {
+	if (scene_is_self(scene))
+		return "at the last look before the kill";
 	return scene->incident->stat_at_kill ? "at the kill" : when_text(scene);
 }
 
@@ -209,7 +211,9 @@ static void judge_whose_limit(struct scene *scene)
 		size_text(limit_bytes(scene)));
 	if (up)
 		evidence_below_limit(scene, verdict);
-	if (scene->ret->scope_inferred)
+	if (scene_is_self(scene))
+		verdict_evidence(verdict, "%s", self_limit_text(scene));
+	else if (scene->ret->scope_inferred)
 		verdict_evidence(verdict,
 			"the page counters show which level is full; oom_control was not seen");
 }
@@ -459,9 +463,9 @@ static const char *why_larger_lived(const struct scene *scene, const struct rank
 			return "it was killed with it";
 	if (adj_decided(scene, other))
 		return "oom_score_adj decided";
-	/* A census comes after the kill, and what lives goes on growing: a larger size then proves
+	/* Read before or after the kill, what lives goes on growing: a larger size then proves
 	 * nothing. */
-	if (scene->incident->candidates_from_census)
+	if (scene->incident->candidates_from_census || scene_is_self(scene))
 		return NULL;
 	if (scene->ret->scope == SCOPE_CPUSET || scene->ret->scope == SCOPE_MEMPOLICY)
 		return "it may not use the memory nodes that were full, or it grew since";
@@ -474,8 +478,7 @@ static void victim_is_largest(struct scene *scene, enum confidence confidence, b
 {
 	const char *held = size_text(held_bytes(scene, &scene->ret->badness));
 	unsigned int total = scene->incident->candidate_total;
-	const char *seen = scene->incident->candidates_from_census ? "found right after the kill"
-								   : "weighed by the kernel";
+	const char *seen = seen_text(scene);
 	struct verdict *verdict = verdict_new(scene, "victim-is-largest", confidence);
 
 	if (total == 1)
@@ -517,9 +520,11 @@ static void judge_largest(struct scene *scene)
 	const char *reason;
 	char name[40];
 
-	if (!most || !scene->victim || !scene->ret->has_held)
+	if (!most || !scene->victim || !scene->ret->has_held ||
+		scene->incident->self.certainty == SELF_POSSIBLE)
 		return;
-	if (scene->incident->candidates_from_census || scene->incident->lost_events)
+	if (scene->incident->candidates_from_census || scene->incident->lost_events ||
+		scene_is_self(scene))
 		confidence = CONFIDENCE_LIKELY;
 	task = &scene->incident->candidates[most->index].task;
 	if (is_the_victim(scene, task) ||
@@ -728,6 +733,7 @@ void judge_verdicts(
 	if (incident->victim_count && !(incident->victims[0].task.flags & EV_TASK_PARTIAL))
 		scene.victim = &incident->victims[0].task;
 	judge_no_victim(&scene);
+	judge_self(&scene);
 	judge_operator(&scene);
 	judge_limit_lowered(&scene);
 	judge_whose_limit(&scene);

@@ -75,6 +75,8 @@ enum victim_why {
 	VICTIM_GROUP = 2, /* memory.oom.group took it with the chosen one */
 	VICTIM_SHARED_MM = 3, /* killed only because it shares the chosen one's memory */
 	VICTIM_ALREADY_EXITING = 4, /* marked, so that it may die faster; it was dying before */
+	VICTIM_VANISHED = 5, /* watched from within: it vanished when the kernel counted a kill */
+	VICTIM_POSSIBLE = 6, /* the same, but more vanished than were killed */
 };
 
 struct victim {
@@ -141,6 +143,39 @@ enum kmsg_state {
 enum incident_source {
 	INCIDENT_TRACED = 0,
 	INCIDENT_IMPORTED = 1, /* from a kernel log alone: `log` holds what only that has */
+	INCIDENT_SELF = 2, /* from within the cgroup, without any right: see `self` */
+};
+
+/* How well it is known who of those that vanished was killed. */
+enum self_certainty {
+	SELF_NOBODY_SEEN = 0, /* no process vanished that was known */
+	SELF_CERTAIN = 1, /* as many vanished as were killed, and SIGKILL was seen at each */
+	SELF_LIKELY = 2, /* as many vanished; or one was by far the largest of all */
+	SELF_POSSIBLE = 3, /* more vanished than were killed */
+};
+
+/* What shows whose limit it was. */
+enum self_limit_sign {
+	SELF_LIMIT_NONE = 0, /* none of those that can be seen: one above, or the machine */
+	SELF_LIMIT_COUNTED = 1, /* its count of invocations of the OOM killer rose (v2) */
+	SELF_LIMIT_FAILED = 2, /* charges failed at it, and it had been full (v1) */
+};
+
+/* How a kill was noticed by who only watches its own cgroup: from counters and from who vanished
+ * between two looks. All of the last look before are task_facts.at_ns or before_ns. */
+struct incident_self {
+	uint64_t before_ns; /* when the count of kills had not risen yet */
+	uint32_t kills; /* by so much it rose */
+	uint32_t vanished; /* processes that vanished meanwhile, or were seen to die of SIGKILL */
+	uint32_t unseen; /* of the kills: no process was seen to vanish for them */
+	uint32_t hidden; /* processes of the cgroup that cannot be seen from here */
+	enum self_certainty certainty;
+	enum self_limit_sign limit_sign;
+	int limit_level; /* index into levels; -1: none that can be seen */
+	bool complete; /* the last level is the hierarchy's root */
+	uint64_t counted; /* kills since the cgroup was made, these included */
+	/* memory.pressure at the last look, hundredths of a percent; UNKNOWN_U64 */
+	uint64_t pressure_some, pressure_full;
 };
 
 #define INCIDENT_ZONES 32
@@ -281,7 +316,16 @@ struct incident {
 	char kmsg_difference[256]; /* each with both values */
 
 	struct incident_log log;
+	struct incident_self self; /* of INCIDENT_SELF only */
 };
+
+/* How long the count of kills may have been risen before it was noticed. */
+static inline uint64_t incident_within_ns(const struct incident *incident)
+{
+	return incident->time_ns > incident->self.before_ns
+		       ? incident->time_ns - incident->self.before_ns
+		       : 0;
+}
 
 /* Does the chain reach the root? Not where a record of it was lost, or there are too many levels:
  * that no level is full is then not known. */

@@ -100,8 +100,9 @@
 #define GROWTH(type, name, member, max, about) INC(type, "growth_" name, growth.member, max, about)
 
 static const struct field incident_fields[] = {
-	INC(FIELD_U32, "source", source, INCIDENT_IMPORTED,
-		"0 traced, 1 imported from a kernel log: see table log"),
+	INC(FIELD_U32, "source", source, INCIDENT_SELF,
+		"0 traced, 1 imported from a kernel log: see table log; 2 noticed from within its "
+		"cgroup: see self_*"),
 	INC(FIELD_BOOL, "joined", log.joined, 0,
 		"traced, and the kernel's own report of it was found: see table log"),
 	INC(FIELD_U32, "number", number, 0, "of the incident within its run"),
@@ -188,6 +189,22 @@ static const struct field incident_fields[] = {
 	INC(FIELD_BOOL, "has_events_before", has_events_before, 0, NULL),
 	INC(FIELD_U32, "earlier_kills", earlier_kills, 0, "at the same limit, within 10 minutes"),
 
+	INC(FIELD_U64, "self_before_ns", self.before_ns, TIME_MAX,
+		"the count of kills had not risen yet"),
+	INC(FIELD_U32, "self_kills", self.kills, 0, "by so much it rose"),
+	INC(FIELD_U32, "self_vanished", self.vanished, 0, "processes, meanwhile"),
+	INC(FIELD_U32, "self_unseen", self.unseen, 0, "kills for which nobody vanished"),
+	INC(FIELD_U32, "self_hidden", self.hidden, 0, "processes that cannot be seen from there"),
+	INC(FIELD_U32, "self_certainty", self.certainty, SELF_POSSIBLE,
+		"of the victim: 0 not seen, 1 certain, 2 likely, 3 one of those"),
+	INC(FIELD_U32, "self_limit_sign", self.limit_sign, SELF_LIMIT_FAILED,
+		"0 none seen to be hit, 1 its count of invocations rose, 2 charges failed"),
+	INC(FIELD_I32, "self_limit_level", self.limit_level, EV_MAX_LEVELS, "level.n; -1: none"),
+	INC(FIELD_BOOL, "self_complete", self.complete, 0, "the levels reach up to the root"),
+	INC(FIELD_U64, "self_counted", self.counted, 0, "kills since the cgroup was made"),
+	INC(FIELD_U64, "self_pressure_some", self.pressure_some, 10000, "hundredths of a percent"),
+	INC(FIELD_U64, "self_pressure_full", self.pressure_full, 10000, NULL),
+
 	GROWTH(FIELD_BOOL, "valid", valid, 0, "a recorder ran"),
 	GROWTH(FIELD_U64, "from_ns", from_ns, TIME_MAX, NULL),
 	GROWTH(FIELD_U64, "to_ns", to_ns, TIME_MAX, NULL),
@@ -249,8 +266,9 @@ static const struct field level_fields[] = {
 
 static const struct field victim_fields[] = {
 	TASK(VICTIM_TASK, ""),
-	VICTIM(FIELD_U32, "why", why, VICTIM_ALREADY_EXITING,
-		"1 chosen, 2 group, 3 shares the memory, 4 was exiting already"),
+	VICTIM(FIELD_U32, "why", why, VICTIM_POSSIBLE,
+		"1 chosen, 2 group, 3 shares the memory, 4 was exiting already, 5 vanished with the "
+		"kill, 6 vanished, and may be it"),
 	VICTIM(FIELD_BOOL, "marked", marked, 0, NULL),
 	VICTIM(FIELD_BOOL, "signalled", signalled, 0, NULL),
 	VICTIM(FIELD_BOOL, "exited", exited, 0, NULL),

@@ -143,15 +143,36 @@ static void put_bytes(struct buf *buf, uint64_t bytes)
 		units_bytes(buf, bytes);
 }
 
+/* ", 1.30 GiB is in use, of which 410 MiB is cache that the kernel gives back" */
+static void put_use(struct buf *buf, const struct quota *quota)
+{
+	uint64_t used = quota->levels[quota->use_level].limits.usage_bytes, cache, dirty;
+
+	if (!quota->level_count || used == UNKNOWN_U64)
+		return;
+	buf_puts(buf, "; ");
+	units_bytes(buf, used);
+	buf_puts(buf, " is in use");
+	cache = quota->has_use ? memory_use_cache(&quota->use, &dirty) : UNKNOWN_U64;
+	if (cache == UNKNOWN_U64)
+		return;
+	buf_puts(buf, ", of which ");
+	units_bytes(buf, cache);
+	buf_puts(buf, " is cache that the kernel gives back");
+}
+
 static void put_limited(struct buf *buf, const struct quota *quota, int tightest)
 {
-	const struct quota_level *level = &quota->levels[tightest];
+	bool hidden = quota_hidden_max(quota) != CGROUP_NO_LIMIT;
 
-	buf_puts(buf, quota->container ? "This container may use " : "This process may use ");
-	units_bytes(buf, level->limits.max_bytes);
-	if (!quota->container)
-		buf_printf(buf, ", with all others in %s", level->cgroup);
-	buf_puts(buf, "; `free` shows ");
+	buf_puts(buf, "You may use ");
+	units_bytes(buf, quota_bytes(quota));
+	if (hidden)
+		buf_puts(buf, " (the limit of a level that cannot be seen from here)");
+	else if (!quota->container)
+		buf_printf(buf, ", with all others in %s", quota->levels[tightest].cgroup);
+	put_use(buf, quota);
+	buf_puts(buf, "; `free` says ");
 	put_bytes(buf, quota->host.total_bytes);
 	buf_puts(buf, ": that is the host.");
 }
@@ -166,19 +187,35 @@ static void put_unlimited(struct buf *buf, const struct quota *quota, int tighte
 	buf_puts(buf, ", as `free` shows, are shared with all that runs on it.");
 }
 
+bool doctor_limited(const struct quota *quota)
+{
+	return quota_bytes(quota) < quota->host.total_bytes;
+}
+
 void doctor_put_quota(struct buf *buf, const struct quota *quota)
 {
 	int tightest = quota_tightest(quota);
-	bool limited =
-		tightest >= 0 && quota->levels[tightest].limits.max_bytes < quota->host.total_bytes;
 
-	if (limited)
+	if (doctor_limited(quota))
 		put_limited(buf, quota, tightest);
 	else
 		put_unlimited(buf, quota, tightest);
-	if (!quota->complete)
+	if (!quota->complete && quota->v2)
 		buf_puts(buf, " Levels above what is mounted here cannot be seen: a pod or slice "
 			      "may allow less.");
+}
+
+const char *doctor_fallback(const struct doctor_report *report)
+{
+	const struct quota *quota = &report->quota;
+
+	if (doctor_obstacle(report) == DOCTOR_CLEAR)
+		return NULL;
+	if (!report->kernel_error && report->kernel.kmsg_error == 0)
+		return "kmsg";
+	if (!report->quota_error && (quota->container || quota_tightest(quota) >= 0))
+		return "cgroup";
+	return NULL;
 }
 
 /* --- settings with consequences --- */

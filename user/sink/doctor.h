@@ -68,8 +68,14 @@ bool doctor_hooks_told(const struct doctor_report *report);
 /* One sentence on what stands in the way; nothing where the way is clear. */
 void doctor_put_obstacle(struct buf *buf, const struct doctor_report *report);
 
-/* "This container may use 32.0 GiB; `free` shows 480 GiB: that is the host." Names in it are
- * arbitrary bytes. */
+/* Less may be used than the machine has. */
+bool doctor_limited(const struct quota *quota);
+
+/* What tells of kills where BPF does not: "kmsg", "cgroup", or NULL: nothing, or BPF does. */
+const char *doctor_fallback(const struct doctor_report *report);
+
+/* "You may use 2.00 GiB; 1.30 GiB is in use, of which 410 MiB is cache that the kernel gives back;
+ * `free` says 480 GiB: that is the host." Names in it are arbitrary bytes. */
 void doctor_put_quota(struct buf *buf, const struct quota *quota);
 
 /* How things are set, where that has consequences: one sentence each. NULL: no more of them. */

@@ -35,6 +35,7 @@ static void put_verdict(struct buf *buf, const struct doctor_report *report)
 	doctor_put_obstacle(&sentence, report);
 	json_add_name(buf, "obstacle", doctor_obstacle_name(obstacle));
 	json_add_string(buf, "obstacle_text", text);
+	json_add_string(buf, "fallback", doctor_fallback(report));
 }
 
 static void put_tried(struct buf *buf, const struct hook *hook, const struct hook_state *state)
@@ -189,6 +190,33 @@ static void put_level(struct buf *buf, const struct quota *quota, const struct q
 	json_end(buf, '}');
 }
 
+/* Of the level with the tightest limit, else of our own. */
+static void put_use(struct buf *buf, const struct quota *quota)
+{
+	const struct memory_use *use = &quota->use;
+	uint64_t dirty, cache;
+
+	if (!quota->has_use)
+		return;
+	cache = memory_use_cache(use, &dirty);
+	json_begin(buf, "use", '{');
+	json_add_name(buf, "cgroup", quota->levels[quota->use_level].cgroup);
+	json_add_u64(buf, "usage_bytes", quota->levels[quota->use_level].limits.usage_bytes);
+	json_add_u64(buf, "cache_bytes", cache);
+	if (cache != UNKNOWN_U64)
+		json_add_u64(buf, "cache_dirty_bytes", dirty);
+	json_add_u64(buf, "inactive_file_bytes", use->inactive_file_bytes);
+	json_add_u64(buf, "active_file_bytes", use->active_file_bytes);
+	json_add_u64(buf, "slab_reclaimable_bytes", use->slab_reclaimable_bytes);
+	json_add_u64(buf, "anon_bytes", use->anon_bytes);
+	json_add_u64(buf, "shmem_bytes", use->shmem_bytes);
+	json_add_u64(buf, "kernel_bytes", use->kernel_bytes);
+	json_add_u64(buf, "unevictable_bytes", use->unevictable_bytes);
+	json_add_u64(buf, "peak_bytes", quota->levels[quota->use_level].limits.peak_bytes);
+	json_add_u64(buf, "oom_kill", quota->levels[quota->use_level].limits.oom_kill);
+	json_end(buf, '}');
+}
+
 static void put_memory(struct buf *buf, const struct doctor_report *report)
 {
 	const struct quota *quota = &report->quota;
@@ -201,6 +229,10 @@ static void put_memory(struct buf *buf, const struct doctor_report *report)
 	doctor_put_quota(&sentence, quota);
 	json_add_string(buf, "summary", text);
 	json_add_u64(buf, "allowed_bytes", quota_bytes(quota));
+	if (quota_hidden_max(quota) != CGROUP_NO_LIMIT)
+		json_add_u64(buf, "hidden_max_bytes", quota_hidden_max(quota));
+	json_add_u64(buf, "swap_allowed_bytes", quota_swap_bytes(quota));
+	put_use(buf, quota);
 	if (tightest >= 0)
 		json_add_name(buf, "limited_by", quota->levels[tightest].cgroup);
 	nearest = quota_nearest(quota, &left);

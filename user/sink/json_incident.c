@@ -224,8 +224,7 @@ static void put_composition(
 	json_add_u64(buf, "unexplained_bytes", judgement->unexplained_bytes);
 	json_end_filled(buf, start, '}');
 	if (buf->len > before)
-		json_add_string(
-			buf, "composition_at", view_stat_at_kill(incident) ? "kernel" : "after");
+		json_add_string(buf, "composition_at", view_stat_at(incident));
 }
 
 static void put_where(struct buf *buf, const struct sink_context *context,
@@ -328,7 +327,7 @@ static void put_after(
 	if (incident->victim_count > 0 && !view_missing(judgement, "reaped"))
 		json_add_bool(buf, "reaped", incident->victims[0].reaped);
 	json_add_u64(buf, "freed_bytes", judgement->freed_bytes);
-	if (view_imported(incident)) {
+	if (view_imported(incident) || view_self(incident)) {
 		json_add_u64(buf, "earlier_kills", incident->earlier_kills);
 		return;
 	}
@@ -384,6 +383,38 @@ static void put_logged_limit(struct buf *buf, const struct incident *incident)
 	json_end_filled(buf, start, '}');
 }
 
+static const char *certainty_name(enum self_certainty certainty)
+{
+	static const char *const names[] = {"not-seen", "certain", "likely", "possible"};
+
+	return names[certainty];
+}
+
+/* Three digits after the point, as of milliseconds. */
+static void put_percent(struct buf *buf, const char *key, uint64_t hundredths)
+{
+	if (hundredths <= 10000)
+		json_add_ms(buf, key, hundredths * 10000);
+}
+
+/* What it was noticed by. */
+static void put_observed(struct buf *buf, const struct incident *incident)
+{
+	const struct incident_self *self = &incident->self;
+
+	json_begin(buf, "observed", '{');
+	json_add_u64(buf, "kills", self->kills);
+	json_add_u64(buf, "kills_counted", self->counted);
+	json_add_u64(buf, "vanished", self->vanished);
+	json_add_u64(buf, "unseen", self->unseen);
+	json_add_u64(buf, "hidden_processes", self->hidden);
+	json_add_string(buf, "victim_certainty", certainty_name(self->certainty));
+	json_add_ms(buf, "within_ms", incident_within_ns(incident));
+	put_percent(buf, "pressure_some_percent", self->pressure_some);
+	put_percent(buf, "pressure_full_percent", self->pressure_full);
+	json_end(buf, '}');
+}
+
 static void put_honesty(struct buf *buf, const struct sink_context *context,
 	const struct incident *incident, const struct judgement *judgement)
 {
@@ -392,6 +423,12 @@ static void put_honesty(struct buf *buf, const struct sink_context *context,
 	put_verdicts(buf, judgement);
 	if (view_imported(incident)) {
 		json_add_string(buf, "source", incident->log.followed ? "kmsg" : "import");
+		put_missing(buf, judgement);
+		return;
+	}
+	if (view_self(incident)) {
+		json_add_string(buf, "source", "cgroup");
+		put_observed(buf, incident);
 		put_missing(buf, judgement);
 		return;
 	}

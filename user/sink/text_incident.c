@@ -120,7 +120,11 @@ static void put_cause(struct text_view *view)
 		buf_puts(text, judgement->scope == SCOPE_CPUSET ? "cpuset)" : "memory policy)");
 		return;
 	default:
-		buf_puts(text, "by the kernel's OOM killer; whose limit was hit is not known");
+		buf_puts(text, view_self(view->incident)
+				       ? "no limit that can be seen from here was hit: one above "
+					 "it, or the machine is out of memory"
+				       : "by the kernel's OOM killer; whose limit was hit is not "
+					 "known");
 	}
 }
 
@@ -142,10 +146,16 @@ static void put_somebody(struct text_view *view)
 	struct buf *text = &view->scratch;
 
 	flow_colored(&view->flow, FLOW_RED, "KILLED");
+	if (view_self(incident) && incident->self.certainty == SELF_POSSIBLE) {
+		buf_printf(text, "%u of %u processes that vanished, perhaps%c", total,
+			incident->self.vanished, FLOW_GLUE);
+		total = 1;
+	}
 	if (incident->victim_count > 0)
 		put_victim_name(text, view_victim(incident, 0));
 	else
-		buf_puts(text, "a process whose name was lost");
+		buf_puts(text, view_self(incident) ? "a process that was not seen"
+						   : "a process whose name was lost");
 	if (total > 1)
 		buf_printf(text, " and%c%u%cmore", FLOW_GLUE, total - 1, FLOW_GLUE);
 	buf_puts(text, ": ");
@@ -313,6 +323,11 @@ static void put_limit_memcg(struct text_view *view)
 		return;
 	flow_label(&view->flow, "limit");
 	put_level(view, level);
+	if (view_self(view->incident) && level->watermark_pages != UNKNOWN_U64) {
+		buf_puts(text, " when looked at, at most ");
+		glue_pages(text, level->watermark_pages, page_size);
+		buf_puts(text, " so far");
+	}
 	put_swap(view, level);
 	if (level->high_pages != UNKNOWN_U64 && !view_unlimited(level->high_pages, page_size)) {
 		buf_puts(text, ", slowed down from ");
@@ -367,8 +382,8 @@ static bool is_said_elsewhere(const char *id)
 {
 	static const char *const ids[] = {"own-limit", "ancestor-limit", "host-exhausted",
 		"host-larger-than-limit", "node-bound", "operator-request", "group-kill",
-		"no-victim", "repeated", "victim-is-largest", "spike", "steady-leak", "grew-most",
-		"no-process-grew"};
+		"no-victim", "victim-not-seen", "limit-not-here", "repeated", "victim-is-largest",
+		"spike", "steady-leak", "grew-most", "no-process-grew"};
 
 	for (size_t i = 0; i < sizeof(ids) / sizeof(ids[0]); i++) {
 		if (strcmp(id, ids[i]) == 0)
@@ -519,7 +534,8 @@ static void put_after_kill(struct text_view *view)
 	const struct incident *incident = view->incident;
 	struct buf *text = &view->scratch;
 
-	put_end(view);
+	if (!view_self(incident))
+		put_end(view);
 	if (view->judgement->freed_bytes != UNKNOWN_U64) {
 		text_comma(text);
 		glue_bytes(text, view->judgement->freed_bytes);
