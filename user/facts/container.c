@@ -430,11 +430,26 @@ static bool take_kubepods(struct place *place, enum cgroup_kind *ret_kind)
 	return true;
 }
 
+/* "user-1000.slice" */
+static bool note_user(struct place *place)
+{
+	struct scan name = place->segment;
+	uint64_t user;
+
+	if (!scan_text(&name, "user-") || !scan_u64(&name, &user) ||
+		!scan_equals(&name, ".slice") || user >= UINT32_MAX)
+		return false;
+	place->ret->user = (uint32_t)user;
+	return true;
+}
+
 /* What a folder tells of those in it. */
 static void note_folder(struct place *place)
 {
 	struct scan name = place->segment;
 
+	if (note_user(place))
+		return;
 	if (ends_with(name, "slurmstepd.scope") || scan_equals(&name, "slurm") ||
 		scan_text(&name, "slurm_"))
 		place->slurm = true;
@@ -498,6 +513,7 @@ void parse_container_path(const char *path, struct container_path *ret)
 	struct place place = {.ret = ret};
 
 	memset(ret, 0, sizeof(*ret));
+	ret->user = UINT32_MAX;
 	while (scan_field(&rest, '/', &segment)) {
 		if (scan_done(&segment))
 			continue;

@@ -67,6 +67,7 @@ struct container_path {
 	char node_id[CONTAINER_ID_LEN]; /* a container that is a node, as kind has them */
 	char unit[CONTAINER_UNIT_LEN]; /* of systemd, the innermost, as systemctl takes it */
 	char job[CONTAINER_STEP_LEN], step[CONTAINER_STEP_LEN]; /* of Slurm */
+	uint32_t user; /* whose slice it is in; UINT32_MAX: in none */
 };
 
 void parse_container_path(const char *path, struct container_path *ret);
