@@ -393,16 +393,20 @@ static bool take_job(struct place *place, enum cgroup_kind *ret_kind)
 
 /* --- the pass --- */
 
-/* The scope or service of what was found may be a unit of systemd's all the same. A leading '_'
- * protects names that the kernel's own files might have. */
+/* Slices have no processes of their own. A leading '_' protects names that the kernel's own files
+ * might have. */
 static void take_unit(struct place *place)
 {
+	static const char *const kinds[] = {".service", ".scope", ".socket", ".mount", ".swap"};
 	struct scan name = place->segment;
 
-	if (!ends_with(name, ".service") && !ends_with(name, ".scope"))
+	for (size_t i = 0; i < COUNT(kinds); i++) {
+		if (!ends_with(name, kinds[i]) || scan_left(&name) == strlen(kinds[i]))
+			continue;
+		scan_text(&name, "_");
+		keep(name, place->ret->unit, sizeof(place->ret->unit));
 		return;
-	scan_text(&name, "_");
-	keep(name, place->ret->unit, sizeof(place->ret->unit));
+	}
 }
 
 /* Where the pods of a node begin. */
@@ -523,9 +527,6 @@ void parse_container_path(const char *path, struct container_path *ret)
 		place.end = (size_t)(segment.end - path);
 		ret->kind = take_segment(&place);
 	}
-	/* Only the innermost slice has processes, and then no unit has them. */
-	if (!ret->unit[0] && !ret->own_end && ends_with(place.segment, ".slice"))
-		keep(place.segment, ret->unit, sizeof(ret->unit));
 }
 
 enum cgroup_kind parse_cgroup_kind(const char *path)

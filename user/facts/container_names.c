@@ -52,6 +52,7 @@ static const struct place_row {
 		RUNTIME_DOCKER},
 };
 #define PLACES COUNT(place_rows)
+_Static_assert(PLACES <= NAMES_PLACES_MAX, "each has a place in a report");
 
 /* Below a user's home. */
 static const struct place_row home_rows[] = {

@@ -106,6 +106,7 @@ struct names_place {
 	const char *gives; /* which names come from there */
 	int error; /* 0: it is there and can be listed */
 };
+#define NAMES_PLACES_MAX 16
 size_t names_places(const struct names_reader *reader, const struct names_place **ret);
 
 #endif /* OOMSNOOP_FACTS_CONTAINER_NAMES_H */

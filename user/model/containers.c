@@ -386,6 +386,19 @@ const struct container_names *containers_known(struct containers *table, const c
 	return entry ? &entry->names : NULL;
 }
 
+struct containers_sum containers_sum(const struct containers *table)
+{
+	struct containers_sum ret = {.count = table->slots.used};
+
+	for (size_t i = 0; i < ret.count; i++) {
+		if (complete(&table->entries[i]))
+			ret.named++;
+		else
+			ret.troubles |= table->entries[i].names.troubles;
+	}
+	return ret;
+}
+
 uint64_t containers_evicted(const struct containers *table)
 {
 	return table->evicted;

@@ -44,6 +44,14 @@ const struct container_names *containers_of(
 /* As far as is known; NULL: there is none in the path, or nothing is known of it. */
 const struct container_names *containers_known(struct containers *table, const char *path);
 
+/* All of the table: how many there are, of how many all names are known, and what was in the way of
+ * the others. */
+struct containers_sum {
+	size_t count, named;
+	uint32_t troubles; /* enum names_trouble */
+};
+struct containers_sum containers_sum(const struct containers *table);
+
 uint64_t containers_evicted(const struct containers *table); /* while they lived */
 
 #endif /* OOMSNOOP_MODEL_CONTAINERS_H */
