@@ -27,7 +27,7 @@ WARN := -Wall -Wextra -Werror -Wformat=2 -Wshadow -Wstrict-prototypes -Wmissing-
 CPPFLAGS := -D_GNU_SOURCE -DOOMSNOOP_VERSION='"$(VERSION)"' -Iuser -Ibpf -I$(B)
 CFLAGS ?= -O2 -g
 CFLAGS += -std=gnu17 -fno-omit-frame-pointer $(WARN)
-LDLIBS := -lbpf -lelf -lz -llzma -lzstd -lcap-ng -lsqlite3 -lm -pthread
+LDLIBS := -lbpf -lelf -lz -llzma -lzstd -lcap-ng -lsqlite3 -ljansson -lm -pthread
 
 # The object that defines the maps goes first: bpftool's linker takes their place from the first mention.
 BPF_SRCS := bpf/state.bpf.c $(filter-out bpf/state.bpf.c,$(wildcard bpf/*.bpf.c))
@@ -101,7 +101,7 @@ $(B)/tests/unit/%: tests/unit/%.c $(PURE_LIB)
 
 $(B)/tests/page/make_page: tests/page/make_page.c $(PURE_LIB)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(CPPFLAGS) -Itests/unit $(CFLAGS) -MMD -MP -o $@ $< $(PURE_LIB) -lcmocka -lsqlite3 -lz -llzma -lzstd -lm -pthread
+	$(Q)$(CC) $(CPPFLAGS) -Itests/unit $(CFLAGS) -MMD -MP -o $@ $< $(PURE_LIB) -lcmocka -ljansson -lsqlite3 -lz -llzma -lzstd -lm -pthread
 
 page-tool: $(B)/tests/page/make_page
 

@@ -226,6 +226,7 @@ def log_errors(told, incident, tgid):
         yield from levels_errors(told, incident)
         yield from zones_errors(told, incident.report)
     yield from stamp_errors(told, incident)
+    yield from kind_errors(told)
 
 
 def victims_errors(told, want, report):
@@ -332,6 +333,25 @@ def stamp_errors(told, incident):
     stamp = incident.victim.stamp if incident.kills else incident.report.stamp
     if told.get('mono_us') != round(stamp * 1e6):
         yield f'mono_us: parsed {told.get("mono_us")}, the log {round(stamp * 1e6)}'
+
+
+def kind_of(path):
+    """What kind of cgroup a path names, for those that the scenarios make."""
+    for tail in ('service', 'scope', 'slice'):
+        if path.endswith('.' + tail):
+            return tail
+    return 'cgroup'
+
+
+def kind_errors(told):
+    places = [('limit_kind', told.get('limit_cgroup'), told.get('limit_kind'))]
+    places += [
+        ('limits kind', level.get('cgroup'), level.get('kind')) for level in told.get('limits', [])
+    ]
+    for name, path, kind in places:
+        want = kind_of(path) if path else None
+        if kind != want:
+            yield f'{name} of {path}: parsed {kind!r}, by its name {want!r}'
 
 
 # --- against the live record ---

@@ -622,6 +622,57 @@ static void what_could_not_be_read_is_left_out(void **state)
 	assert_says(&report, "hooks not tried: nothing can be loaded");
 }
 
+static void add_place(struct doctor_names *names, const char *path, const char *gives, int error)
+{
+	names->places[names->place_count++] = (struct names_place) {path, gives, error};
+}
+
+static void names_that_can_be_known_are_told_with_their_places(void **state)
+{
+	struct doctor_report report = healthy();
+	struct doctor_names *names = &report.names;
+	json_t *json;
+
+	(void)state;
+	names->host_root = "/host";
+	names->sum = (struct containers_sum) {.count = 12, .named = 10};
+	add_place(names, "/var/log/containers", "pods", 0);
+	add_place(names, "/run/containerd/x", "containers", -EACCES);
+	add_place(names, "/var/lib/docker/containers", "containers of Docker", -ENOENT);
+	assert_says(&report, "12 containers are here; the names of 10 are known");
+	assert_says(&report, "looked for below /host");
+	assert_says(&report, "/var/log/containers: pods");
+	assert_says(&report, "/run/containerd/x cannot be read: Permission denied");
+	assert_says(&report, "CAP_DAC_READ_SEARCH lets it");
+	json = json_object_get(json_of(&report), "names");
+	assert_string_equal(string_at(json, "host_root"), "/host");
+	assert_int_equal(json_integer_value(json_object_get(json, "containers")), 12);
+	assert_int_equal(json_array_size(json_object_get(json, "places")), 3);
+	assert_int_equal(json_array_size(json_object_get(json, "unknown")), 2);
+}
+
+static void which_mount_gives_which_names_is_told(void **state)
+{
+	struct doctor_report report = healthy();
+	struct doctor_names *names = &report.names;
+
+	(void)state;
+	add_place(names, "/var/log/containers", "pods", -ENOENT);
+	add_place(names, "/var/log/pods", "pods", -ENOENT);
+	add_place(names, "/run/containerd/x", "containers", -ENOENT);
+	assert_says(&report, "no container is here that a runtime of those known made");
+	assert_says(&report,
+		"/var/log/containers is not there: names of pods, namespaces and their containers "
+		"cannot be known");
+	assert_says(&report, "no runtime's folder is there");
+	names->places[2].error = 0;
+	assert_says(&report, "from the runtimes' folders alone");
+	names->places[1].error = 0;
+	assert_says(&report, "/var/log/pods names pods and namespaces");
+	names->sum = (struct containers_sum) {.count = 1, .named = 1};
+	assert_says(&report, "one container is here, and its name is known");
+}
+
 static void too_little_room_leaves_the_buffer_as_it_was(void **state)
 {
 	struct doctor_report report = healthy();
@@ -662,6 +713,8 @@ int main(void)
 		cmocka_unit_test(the_object_is_whole_at_its_worst),
 		cmocka_unit_test(the_object_says_what_the_text_says),
 		cmocka_unit_test(what_could_not_be_read_is_left_out),
+		cmocka_unit_test(names_that_can_be_known_are_told_with_their_places),
+		cmocka_unit_test(which_mount_gives_which_names_is_told),
 		cmocka_unit_test(too_little_room_leaves_the_buffer_as_it_was),
 	};
 

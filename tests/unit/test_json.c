@@ -384,8 +384,7 @@ static void units_are_found_below_the_slices(void **state)
 	} cases[] = {
 		{"/system.slice/nginx.service", "nginx.service"},
 		{"/system.slice/nginx.service/worker", "nginx.service"},
-		{"/user.slice/user-1000.slice/user@1000.service/app.slice/x.scope",
-			"user@1000.service"},
+		{"/user.slice/user-1000.slice/user@1000.service/app.slice/x.scope", "x.scope"},
 		{"/user.slice/user-1000.slice/session-3.scope", "session-3.scope"},
 		{"/docker/9f3c", NULL},
 		{"/kubepods/besteffort/pod1/9f3c", NULL},

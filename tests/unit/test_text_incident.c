@@ -50,6 +50,38 @@ static void ancestor_limit(void **state)
 	assert_golden("ancestor-limit");
 }
 
+#define CONTAINER_ID "9f3c41d2a0b15e6f9f3c41d2a0b15e6f9f3c41d2a0b15e6f9f3c41d2a0b15e6f"
+#define POD_SLICE                                                                                  \
+	"/kubepods.slice/kubepods-burstable.slice/"                                                \
+	"kubepods-burstable-pod1b4e28ba_2fa1_11d2_883f_0016d3cca427.slice"
+
+static void fix_pod_names(void)
+{
+	snprintf(fix_incident.victim_cgroup, sizeof(fix_incident.victim_cgroup), "%s",
+		POD_SLICE "/cri-containerd-" CONTAINER_ID ".scope");
+	strcpy(fix_incident.level_paths[0], fix_incident.victim_cgroup);
+	strcpy(fix_incident.names.container, "trainer");
+	strcpy(fix_incident.names.pod, "bert-0");
+	strcpy(fix_incident.names.namespace, "train");
+}
+
+static void a_container_of_a_pod(void **state)
+{
+	(void)state;
+	fix_memcg_kill();
+	fix_pod_names();
+	assert_golden("container-limit");
+}
+
+static void a_pods_limit(void **state)
+{
+	(void)state;
+	fix_ancestor();
+	fix_pod_names();
+	strcpy(fix_incident.level_paths[fix_judgement.limit_level], POD_SLICE);
+	assert_golden("pod-limit");
+}
+
 static void hostile_names(void **state)
 {
 	(void)state;
@@ -338,6 +370,8 @@ int main(void)
 		cmocka_unit_test(nobody_killable),
 		cmocka_unit_test(sysrq),
 		cmocka_unit_test(ancestor_limit),
+		cmocka_unit_test(a_container_of_a_pod),
+		cmocka_unit_test(a_pods_limit),
 		cmocka_unit_test(hostile_names),
 		cmocka_unit_test(memory_and_swap_of_version_one),
 		cmocka_unit_test(whoever_asks_dies),

@@ -16,7 +16,8 @@
 #include "cmd/filter.h"
 #include "cmd/output.h"
 #include "facts/rights.h"
-#include "judge/judgement.h"
+#include "judge/whose.h"
+#include "model/containers.h"
 #include "model/imported.h"
 #include "model/klog_report.h"
 #include "sink/sink.h"
@@ -24,6 +25,7 @@
 #include "source/kmsg.h"
 
 #define MS_NS 1000000ULL
+#define CONTAINERS 256 /* looked for when one of theirs was killed */
 /* The lines of a report follow each other at once; a group's deaths, too. */
 #define QUIET_NS (150 * MS_NS)
 /* One whose end does not come: the kernel's console may be slow. */
@@ -37,6 +39,8 @@ struct follower {
 	struct klog_stream *stream;
 	struct klog_reports *reports;
 	struct importer *importer;
+	struct containers *containers;
+	struct names_reader *reader;
 	int kmsg_fd, signal_fd, epoll_fd;
 	uint64_t ends_ns; /* CLOCK_BOOTTIME, as all of these; UINT64_MAX: no end */
 	uint64_t last_ns; /* when the last line of a report was read */
@@ -124,6 +128,17 @@ static void date_incident(const struct follower *follower, struct incident_log *
 	log->wall_ns = (int64_t)clock_ns(CLOCK_REALTIME) - age;
 }
 
+/* Nothing tells of cgroups that come and go: what is still there when the report has come. */
+static void take_names(struct follower *follower)
+{
+	struct incident *incident = &follower->incident;
+	const struct container_names *names = containers_of(follower->containers, follower->reader,
+		whose_place(incident, incident->log.limit_level), clock_ns(CLOCK_BOOTTIME));
+
+	if (names)
+		incident->names = *names;
+}
+
 static void tell(void *arg, const struct klog_report *report)
 {
 	static const struct coverage nothing_traced;
@@ -136,6 +151,7 @@ static void tell(void *arg, const struct klog_report *report)
 	incident->number = (uint32_t)report->sequence;
 	incident->log.followed = true;
 	date_incident(follower, &incident->log);
+	take_names(follower);
 	judge_incident(incident, follower->host, &nothing_traced, &follower->judgement);
 	if (!filter_passes(follower->options, incident, &follower->judgement))
 		return;
@@ -290,7 +306,10 @@ static int open_tables(struct follower *follower)
 	follower->stream = klog_stream_new(NULL, take_line, follower);
 	follower->reports = klog_reports_new(tell, follower);
 	follower->importer = importer_new(NULL);
+	follower->containers = containers_new(CONTAINERS);
 	if (!follower->stream || !follower->reports || !follower->importer ||
+		!follower->containers ||
+		names_reader_new(follower->options->host_root, &follower->reader) ||
 		klog_reports_bound(follower->reports, KLOG_ROWS_MAX))
 		return -ENOMEM;
 	importer_page_size(follower->importer, follower->host->page_size);
@@ -406,6 +425,8 @@ int kmsg_live_run(const struct live_options *options, const struct host_facts *h
 		klog_stream_free(follower->stream);
 		klog_reports_free(follower->reports);
 		importer_free(follower->importer);
+		containers_free(follower->containers);
+		names_reader_free(follower->reader);
 	} else {
 		fprintf(stderr, "oomsnoop: %s\n", strerror(ENOMEM));
 	}

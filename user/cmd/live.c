@@ -145,6 +145,7 @@ static int open_recorder(struct watch *watch)
 		.options = watch->options,
 		.sink = &watch->sink,
 		.cgroups = watch->names.cgroups,
+		.containers = watch->names.containers,
 		.write = stream_write,
 		.arg = watch,
 	};
@@ -427,7 +428,7 @@ int live_run(struct live_options *options, const struct keeper_options *store)
 	if (!error && status)
 		return fall_back(options, &watch.host, store, status);
 	if (!error)
-		error = names_open(&watch.names);
+		error = names_open(&watch.names, options->host_root);
 	if (error) {
 		fprintf(stderr, "oomsnoop: cannot learn about this machine: %s\n",
 			strerror(-error));

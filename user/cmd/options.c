@@ -7,6 +7,10 @@
 #include <string.h>
 #include <strings.h>
 #include <sysexits.h>
+#include <unistd.h>
+
+#include "cmd/filter.h"
+#include "facts/below.h"
 
 enum {
 	OPTION_CGROUP = 0x100,
@@ -28,6 +32,10 @@ enum {
 	OPTION_INTERVAL,
 	OPTION_WARN,
 	OPTION_SOURCE,
+	OPTION_POD,
+	OPTION_NAMESPACE,
+	OPTION_CONTAINER,
+	OPTION_HOST_ROOT,
 };
 
 #define SECOND_NS 1000000000ULL
@@ -42,6 +50,13 @@ static const struct argp_option option_table[] = {
 	{"comm", OPTION_COMM, "NAME", 0,
 		"Only kills of a process of this name, or matching this pattern", 2},
 	{"pid", 'p', "PID", 0, "Only kills of this process (host's pid)", 2},
+	{"pod", OPTION_POD, "NAME", 0,
+		"Only of this pod: its name, a pattern, its uid, or a part of its cgroup's name",
+		2},
+	{"namespace", OPTION_NAMESPACE, "NAME", 0,
+		"Only of pods in this namespace; a name or pattern", 2},
+	{"container", OPTION_CONTAINER, "NAME", 0,
+		"Only of this container: its name, a pattern, or the beginning of its id", 2},
 	{NULL, 0, NULL, 0, "The minutes before:", 6},
 	{"window", OPTION_WINDOW, "TIME", 0, "A record looks back on so much (default 60s)", 6},
 	{"history", OPTION_HISTORY, "TIME", 0, "So much is kept (default 10m)", 6},
@@ -80,6 +95,10 @@ static const struct argp_option option_table[] = {
 		"Wait so long for a victim to be gone before its record is told (default 5s)", 5},
 	{"ring-size", OPTION_RING, "KIB", 0,
 		"Size of the ring between kernel and tracer, a power of two (default 4096)", 5},
+	{"host-root", OPTION_HOST_ROOT, "DIR", 0,
+		"Where the host's file system is seen, for names of pods and containers (default "
+		"/; in a container /host, say)",
+		5},
 	{"without", OPTION_WITHOUT, "LIST", 0,
 		"Leave out hooks by purpose, kind or name (see `oomsnoop doctor`)", 5},
 	{NULL, 0, NULL, 0, NULL, 0},
@@ -114,6 +133,18 @@ uint64_t options_time(struct argp_state *state, const char *what, const char *te
 			return value * units[i].seconds * 1e9;
 	argp_error(state, "%s: '%s' is not a time such as 90, 90s, 5m, 2h or 7d", what, text);
 	return 0;
+}
+
+const char *options_host_root(struct argp_state *state, const char *text)
+{
+	int fd = below_root(text);
+
+	if (text[0] != '/' || fd < 0)
+		argp_error(state, "--host-root: '%s' is no directory that can be opened (%s)", text,
+			fd < 0 ? strerror(-fd) : "it does not begin with '/'");
+	if (fd >= 0)
+		close(fd);
+	return strcmp(text, "/") == 0 ? "" : text;
 }
 
 static enum color_mode parse_color(struct argp_state *state, const char *text)
@@ -260,6 +291,15 @@ static error_t parse_filter(int key, char *value, struct argp_state *state)
 	case 'p':
 		options->pid = parse_number(state, "--pid", value, 1, 1U << 22);
 		return 0;
+	case OPTION_POD:
+		filter_parse_pod(state, &options->names, value);
+		return 0;
+	case OPTION_NAMESPACE:
+		filter_parse_namespace(state, &options->names, value);
+		return 0;
+	case OPTION_CONTAINER:
+		filter_parse_container(state, &options->names, value);
+		return 0;
 	default:
 		return parse_recorder(key, value, state);
 	}
@@ -305,6 +345,9 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
 	case OPTION_SOURCE:
 		options->source = parse_source(state, value);
 		return 0;
+	case OPTION_HOST_ROOT:
+		options->host_root = options_host_root(state, value);
+		return 0;
 	case ARGP_KEY_ARG:
 		argp_error(state, "'%s' is no command; try --help", value);
 		return 0;
@@ -321,7 +364,7 @@ static const struct argp argp = {
 	.args_doc =
 		"\nrecord [-o FILE] [--also-print]"
 		"\nlist FILE [--json]\nreport FILE [--html OUT]\nexport FILE [--series]"
-		"\ndoctor [--json]\nparse [--json|--text] [FILE…|-]\nrank [--cgroup PATH] [--json] [-n N]",
+		"\ndoctor [--json] [--host-root DIR]\nparse [--json|--text] [FILE…|-]\nrank [--cgroup PATH] [--json] [-n N]",
 	.doc = "Explains every kill of the kernel's OOM killer as it happens: whose limit was hit, who asked "
 	       "for the page, who died and why that one, and what came after.\n"
 	       "`oomsnoop record` stores them, with the minutes before; `list`, "
@@ -337,6 +380,7 @@ static const struct argp argp = {
 void options_defaults(struct live_options *ret)
 {
 	*ret = (struct live_options) {.ready_fd = -1,
+		.host_root = "",
 		.window_ns = 60 * SECOND_NS,
 		.history_ns = 600 * SECOND_NS,
 		.census_ns = SECOND_NS,

@@ -16,6 +16,7 @@
 #include "cmd/output.h"
 #include "facts/cgroupfs.h"
 #include "judge/limit.h"
+#include "judge/whose.h"
 
 /* How often the ring is looked at when nothing urgent is in it: names of processes wait no longer
  * than this. */
@@ -209,6 +210,17 @@ static void note_kill(struct watch *watch, const struct incident *incident, int 
 		cgroup_killed(entry, incident->time_ns);
 }
 
+/* What is not known yet is looked for once more. */
+static void take_names(struct watch *watch, struct incident *incident)
+{
+	const char *place = whose_place(incident, watch->judgement.limit_level);
+	const struct container_names *names =
+		containers_of(watch->names.containers, watch->names.reader, place, boot_now_ns());
+
+	if (names)
+		incident->names = *names;
+}
+
 /* What only user space can read, while the kill still goes on: small files of the kernel's, no
  * process's. */
 static void gather(struct watch *watch, struct incident *incident)
@@ -233,6 +245,7 @@ static void gather(struct watch *watch, struct incident *incident)
 		if (!read_cgroup_stat(&watch->names.mount, path, &incident->stat))
 			read_cgroup_usage(&watch->names.mount, path, &incident->stat_usage_bytes);
 	}
+	take_names(watch, incident);
 }
 
 /* The line and its report are in the log in the order in which the kernel printed them. */
@@ -384,6 +397,7 @@ static void finish(struct watch *watch, struct incident *incident)
 	incident->lost_events = lost - watch->lost_told;
 	watch->lost_told = lost;
 	remember_limit(watch, incident);
+	take_names(watch, incident);
 	judge_incident(incident, &watch->host, &judged_by, &watch->judgement);
 	if (watch->judgement.rss_match == RSS_MATCH_APPROX ||
 		watch->judgement.rss_match == RSS_MATCH_EXACT)
@@ -451,6 +465,7 @@ void watch_drain(struct watch *watch)
 	take_pass(watch);
 	incidents_tick(watch->incidents, boot_now_ns());
 	finish_closed(watch);
+	names_tick(&watch->names, boot_now_ns());
 }
 
 static void take_events(struct watch *watch, const struct epoll_event *events, int count)

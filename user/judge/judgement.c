@@ -5,6 +5,7 @@
 
 #include "judge/limit.h"
 #include "judge/verdicts.h"
+#include "judge/whose.h"
 
 const char *scope_name(enum scope scope)
 {
@@ -523,6 +524,7 @@ void judge_incident(const struct incident *incident, const struct host_facts *ho
 {
 	memset(ret, 0, sizeof(*ret));
 	judge_limit(incident, host, ret);
+	judge_whose(incident, ret);
 	ret->manual_known = incident_order_known(incident);
 	ret->manual = ret->manual_known && incident->order == -1;
 	if (incident->source == INCIDENT_IMPORTED) {
@@ -545,5 +547,6 @@ void judge_incident(const struct incident *incident, const struct host_facts *ho
 		judge_missing_of_self(incident, ret);
 	else
 		judge_missing(incident, coverage, ret);
+	judge_whose_missing(incident, ret);
 	judge_verdicts(incident, host, ret);
 }

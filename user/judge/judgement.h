@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "facts/container.h"
 #include "judge/badness.h"
 #include "judge/trend.h"
 #include "model/coverage.h"
@@ -54,6 +55,11 @@ struct judgement {
 	int limit_level; /* index into incident.levels; -1: no cgroup's limit */
 	bool manual; /* sysrq */
 	bool manual_known;
+	/* Of the victim's cgroup, or of the limit's where nobody was killed: see judge/whose.h. */
+	struct container_path where;
+	enum container_runtime runtime; /* by the path, else by where its names were found */
+	enum cgroup_kind limit_kind; /* with limit_level, if its path is known */
+
 	uint64_t totalpages; /* UNKNOWN_U64 */
 	bool totalpages_computed;
 

@@ -9,6 +9,7 @@
 #include "base/units.h"
 #include "judge/limit.h"
 #include "judge/verdict_parts.h"
+#include "judge/whose.h"
 
 /* A share of the whole that is worth a sentence. */
 #define MOST(part, whole) ((part)*2 > (whole))
@@ -176,6 +177,27 @@ static void evidence_below_limit(struct scene *scene, struct verdict *verdict)
 				size_text(to_bytes(scene, incident->levels[i].max_pages)));
 }
 
+static void claim_whose_limit(const struct scene *scene, struct verdict *verdict, int up)
+{
+	const char *whose = whose_limit(scene->incident, scene->ret);
+	const char *kind = limit_kind(scene), *size = size_text(limit_bytes(scene));
+	char levels[32] = "";
+
+	if (!up) {
+		verdict_claim(verdict, "The victim's %s reached its %s of %s.",
+			whose ? whose : "own cgroup", kind, size);
+		return;
+	}
+	if (up > 0)
+		snprintf(levels, sizeof(levels), ", %d level%s up", up, up == 1 ? "" : "s");
+	if (up < 0)
+		whose = NULL;
+	verdict_claim(verdict,
+		"The %s of %s that was reached is not the victim's own but that of %s%s%s%s%s.",
+		kind, size, whose ? "its " : "", whose ? whose : "", whose ? ", " : "",
+		path_text(scene->limit_path), levels);
+}
+
 static void judge_whose_limit(struct scene *scene)
 {
 	enum confidence confidence =
@@ -193,19 +215,7 @@ static void judge_whose_limit(struct scene *scene)
 	if (up < 0 && !scene->victim)
 		return;
 	verdict = verdict_new(scene, up ? "ancestor-limit" : "own-limit", confidence);
-	if (!up)
-		verdict_claim(verdict, "The victim's own cgroup reached its %s of %s.",
-			limit_kind(scene), size_text(limit_bytes(scene)));
-	else if (up < 0)
-		verdict_claim(verdict,
-			"The %s of %s that was reached is not the victim's own but that of %s.",
-			limit_kind(scene), size_text(limit_bytes(scene)),
-			path_text(scene->limit_path));
-	else
-		verdict_claim(verdict,
-			"The %s of %s that was reached is not the victim's own but that of %s, %d %s up.",
-			limit_kind(scene), size_text(limit_bytes(scene)),
-			path_text(scene->limit_path), up, up == 1 ? "level" : "levels");
+	claim_whose_limit(scene, verdict, up);
 	verdict_evidence(verdict, "%s of %s: usage %s of %s", limit_kind(scene),
 		path_text(scene->limit_path), size_text(usage_bytes(scene)),
 		size_text(limit_bytes(scene)));

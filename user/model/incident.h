@@ -21,6 +21,7 @@
 
 #include "event.h"
 #include "facts/cgroupfs.h"
+#include "facts/container_names.h"
 #include "facts/host.h"
 #include "model/cgroup.h"
 #include "model/picture.h"
@@ -283,6 +284,9 @@ struct incident {
 	char victim_cgroup[INCIDENT_PATH]; /* of victims[0] */
 	char victim_cmdline[INCIDENT_CMDLINE];
 	char victim_exe[PROCESS_EXE_LEN];
+	/* Of its container and pod, as the host's disk told them; what the path tells is the
+	 * judge's. Where nobody was killed: of the limit's. */
+	struct container_names names;
 
 	uint64_t ceiling_hint; /* totalpages as far as known while candidates come in, else
 				  UNKNOWN_U64 */

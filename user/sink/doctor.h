@@ -12,14 +12,25 @@
 #include <stdint.h>
 
 #include "base/buf.h"
+#include "facts/container_names.h"
 #include "facts/host.h"
 #include "facts/kernel.h"
 #include "facts/quota.h"
 #include "facts/rights.h"
+#include "model/containers.h"
 #include "source/hooks.h"
 
 /* Room for either form with every reason at its longest. */
 #define DOCTOR_BUF_BYTES 65536
+
+/* Whether pods and containers can be named. */
+struct doctor_names {
+	int error; /* -errno: the host's file system cannot be looked at */
+	const char *host_root; /* as it was given, "" for "/" */
+	struct containers_sum sum; /* of those that are here now */
+	size_t place_count;
+	struct names_place places[NAMES_PLACES_MAX];
+};
 
 struct doctor_report {
 	int64_t wall_ns; /* CLOCK_REALTIME of the report */
@@ -33,6 +44,8 @@ struct doctor_report {
 	struct rights rights;
 	int quota_error;
 	struct quota quota;
+
+	struct doctor_names names;
 
 	struct rights_protection protection;
 
@@ -77,6 +90,12 @@ const char *doctor_fallback(const struct doctor_report *report);
 /* "You may use 2.00 GiB; 1.30 GiB is in use, of which 410 MiB is cache that the kernel gives back;
  * `free` says 480 GiB: that is the host." Names in it are arbitrary bytes. */
 void doctor_put_quota(struct buf *buf, const struct quota *quota);
+
+/* What of names cannot be known, and what would have to be mounted for it; index from 0, false: no
+ * more of them. */
+bool doctor_put_unnamed(struct buf *buf, const struct doctor_names *names, unsigned int index);
+/* "12 containers are here; the names of 10 are known" */
+void doctor_put_named(struct buf *buf, const struct doctor_names *names);
 
 /* How things are set, where that has consequences: one sentence each. NULL: no more of them. */
 const char *doctor_note(const struct doctor_report *report, unsigned int index);

@@ -251,6 +251,44 @@ static void put_memory(struct buf *buf, const struct doctor_report *report)
 	json_end(buf, ']');
 }
 
+static void put_places(struct buf *buf, const struct doctor_names *names)
+{
+	json_begin(buf, "places", '[');
+	for (size_t i = 0; i < names->place_count; i++) {
+		const struct names_place *place = &names->places[i];
+
+		json_begin(buf, NULL, '{');
+		json_add_name(buf, "path", place->path);
+		json_add_name(buf, "gives", place->gives);
+		json_add_bool(buf, "there", place->error == 0);
+		if (place->error != -ENOENT && place->error != -ENOTDIR)
+			put_error(buf, "error", place->error);
+		json_end(buf, '}');
+	}
+	json_end(buf, ']');
+}
+
+static void put_names(struct buf *buf, const struct doctor_names *names)
+{
+	char text[SENTENCE];
+	struct buf sentence;
+	size_t start;
+
+	json_begin(buf, "names", '{');
+	json_add_string(buf, "host_root", names->host_root);
+	json_add_u64(buf, "containers", names->sum.count);
+	json_add_u64(buf, "named", names->sum.named);
+	put_places(buf, names);
+	start = json_begin(buf, "unknown", '[');
+	buf_init(&sentence, text, sizeof(text));
+	for (unsigned int i = 0; doctor_put_unnamed(&sentence, names, i); i++) {
+		json_add_string(buf, NULL, text);
+		buf_reset(&sentence);
+	}
+	json_end_filled(buf, start, ']');
+	json_end(buf, '}');
+}
+
 int doctor_json(struct buf *buf, const struct doctor_report *report)
 {
 	size_t start = buf->len;
@@ -274,5 +312,7 @@ int doctor_json(struct buf *buf, const struct doctor_report *report)
 		put_memory(buf, report);
 		json_end(buf, '}');
 	}
+	if (!report->names.error)
+		put_names(buf, &report->names);
 	return json_finish(buf, start);
 }

@@ -456,6 +456,47 @@ static void put_memory(struct page *page, const struct doctor_report *report)
 		put_level(page, quota, &quota->levels[i]);
 }
 
+/* --- names --- */
+
+static void put_place(struct page *page, const struct names_place *place)
+{
+	struct buf *out = &page->scratch;
+
+	if (place->error == -ENOENT || place->error == -ENOTDIR)
+		return;
+	flow_label(&page->flow, "");
+	buf_puts(out, place->path);
+	if (place->error)
+		buf_printf(out, " cannot be read: %s", strerror(-place->error));
+	else
+		buf_printf(out, ": %s", place->gives);
+	flow_take(&page->flow, out);
+}
+
+static void put_names(struct page *page, const struct doctor_names *names)
+{
+	struct buf *out = &page->scratch;
+
+	flow_label(&page->flow, "names");
+	if (names->error) {
+		buf_printf(out, "not to be looked for: %s", strerror(-names->error));
+		flow_take(&page->flow, out);
+		return;
+	}
+	doctor_put_named(out, names);
+	if (names->host_root && names->host_root[0]) {
+		buf_puts(out, "; looked for below ");
+		put_harmless(out, names->host_root);
+	}
+	flow_take(&page->flow, out);
+	for (size_t i = 0; i < names->place_count; i++)
+		put_place(page, &names->places[i]);
+	for (unsigned int i = 0; doctor_put_unnamed(out, names, i); i++) {
+		flow_label(&page->flow, "");
+		flow_take(&page->flow, out);
+	}
+}
+
 int doctor_text(struct buf *buf, const struct doctor_report *report)
 {
 	size_t start = buf->len;
@@ -474,6 +515,7 @@ int doctor_text(struct buf *buf, const struct doctor_report *report)
 	put_kernel(&page, report);
 	put_rights(&page, report);
 	put_memory(&page, report);
+	put_names(&page, &report->names);
 	flow_end(&page.flow);
 	if (!buf->full)
 		return 0;

@@ -79,6 +79,8 @@ static void put_limit_level(struct buf *buf, const struct sink_context *context,
 	if (level == NULL || judgement->scope != SCOPE_MEMCG)
 		return;
 	json_add_string(buf, "limit_cgroup", view_limit_path(incident, judgement));
+	if (view_limit_path(incident, judgement)[0])
+		json_add_string(buf, "limit_kind", cgroup_kind_name(judgement->limit_kind));
 	put_limit(buf, "limit_bytes", level->max_pages, page_size);
 	json_add_pages(buf, "usage_bytes", level->usage_pages, page_size);
 	put_swap(buf, level, "swap_limit_bytes", "swap_usage_bytes", page_size);
@@ -146,6 +148,8 @@ static void put_level(struct buf *buf, const struct incident_level *level, const
 {
 	json_begin(buf, NULL, '{');
 	json_add_string(buf, "cgroup", path);
+	if (path[0])
+		json_add_string(buf, "kind", cgroup_kind_name(parse_cgroup_kind(path)));
 	if (is_limit)
 		json_add_bool(buf, "hit", true);
 	put_limit(buf, "max_bytes", level->max_pages, page_size);
@@ -461,6 +465,7 @@ int json_incident(struct buf *buf, const struct sink_context *context,
 	}
 	put_where(buf, context, incident, judgement);
 	put_trigger(buf, context, incident);
+	json_whose(buf, incident, judgement);
 	json_victim(buf, context, incident, judgement);
 	json_add_u64(buf, "victims_total", view_victims_total(incident));
 	json_victims(buf, context, incident, judgement);

@@ -77,33 +77,6 @@ static void put_identity(struct buf *buf, struct key *key, const struct sink_con
 	put_started(buf, key, context, task);
 }
 
-/*
- * The systemd unit that a cgroup's path names: below the slices, the first directory that is a unit
- * (systemd's cg_path_get_unit()). Where another manager made the path, there is none.
- */
-static void put_unit(struct buf *buf, const char *path)
-{
-	static const char *const kinds[] = {".service", ".scope", ".socket", ".mount", ".swap"};
-	char unit[256];
-	size_t len;
-
-	do {
-		path += strspn(path, "/");
-		len = strcspn(path, "/");
-		if (len == 0 || len >= sizeof(unit))
-			return;
-		memcpy(unit, path, len);
-		unit[len] = '\0';
-		path += len;
-	} while (len > 6 && strcmp(unit + len - 6, ".slice") == 0);
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
-		size_t kind_len = strlen(kinds[i]);
-
-		if (len > kind_len && strcmp(unit + len - kind_len, kinds[i]) == 0)
-			json_add_string(buf, "victim_unit", unit);
-	}
-}
-
 /* How old what is told of it was when the kill was noticed. */
 static void put_seen(struct buf *buf, const char *key, const struct incident *incident,
 	const struct task_facts *task)
@@ -126,7 +99,8 @@ void json_victim(struct buf *buf, const struct sink_context *context,
 	json_add_string(buf, "victim_cmdline", incident->victim_cmdline);
 	json_add_string(buf, "victim_exe", incident->victim_exe);
 	json_add_string(buf, "victim_cgroup", incident->victim_cgroup);
-	put_unit(buf, incident->victim_cgroup);
+	if (incident->victim_cgroup[0])
+		json_add_string(buf, "victim_unit", judgement->where.unit);
 	put_memory(buf, &key, context, judgement, task);
 	if (view_adj_known(task))
 		json_add_i64(buf, "victim_oom_score_adj", task->oom_score_adj);

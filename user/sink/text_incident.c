@@ -10,7 +10,9 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "judge/gfp.h"
+#include "judge/whose.h"
 #include "sink/text_parts.h"
+#include "sink/text_whose.h"
 #include "sink/view.h"
 
 void text_path(struct buf *text, const char *path)
@@ -76,17 +78,20 @@ static void put_cause_memcg(struct text_view *view)
 {
 	const struct incident_level *level = view_limit(view->incident, view->judgement);
 	bool victim = view->incident->outcome != OUTCOME_NO_KILLABLE;
-	bool plural = view_victims_total(view->incident) > 1;
+	const char *its = view_victims_total(view->incident) > 1 ? "their" : "its";
+	const char *whose = whose_limit(view->incident, view->judgement);
 	struct buf *text = &view->scratch;
 
 	if (view->judgement->scope_inferred)
 		buf_puts(text, "probably ");
 	if (!victim)
-		buf_puts(text, "a cgroup");
+		buf_printf(text, "a %s", whose ? whose : "cgroup");
+	else if (whose)
+		buf_printf(text, "%s %s", its, whose);
 	else if (view->judgement->limit_level > 0)
-		buf_printf(text, "a cgroup above %s own", plural ? "their" : "its");
+		buf_printf(text, "a cgroup above %s own", its);
 	else
-		buf_puts(text, plural ? "their cgroup" : "its cgroup");
+		buf_printf(text, "%s cgroup", its);
 	buf_puts(text, " hit ");
 	put_limit_size(view, level);
 }
@@ -237,16 +242,23 @@ static void put_where(struct text_view *view)
 	struct buf *text = &view->scratch;
 	bool limit = judgement->scope == SCOPE_MEMCG && judgement->limit_level >= 0;
 	bool below = !limit || judgement->limit_level > 0;
+	const char *label = "where";
 
+	if (text_whose(text, incident, judgement)) {
+		flow_label(&view->flow, label);
+		flow_take(&view->flow, text);
+		label = "";
+	}
 	if (limit) {
-		flow_label(&view->flow, "where");
+		flow_label(&view->flow, label);
 		text_path(text, view_limit_path(incident, judgement));
 		if (judgement->scope_inferred)
 			buf_puts(text, " (inferred from the memory counters)");
 		flow_take(&view->flow, text);
+		label = "";
 	}
 	if (below && incident->victim_cgroup[0] != '\0') {
-		flow_label(&view->flow, limit ? "" : "where");
+		flow_label(&view->flow, label);
 		buf_puts(text, "the victim was in ");
 		text_path(text, incident->victim_cgroup);
 		flow_take(&view->flow, text);
@@ -339,7 +351,9 @@ static void put_limit_memcg(struct text_view *view)
 	if (view->judgement->limit_level > 0 && view->incident->victim_count > 0 &&
 		!view_imported(view->incident)) {
 		flow_label(&view->flow, "");
-		buf_puts(text, "the victim's own cgroup: ");
+		buf_puts(text, parse_cgroup_kind(view->incident->level_paths[0]) == KIND_CONTAINER
+				       ? "the victim's container: "
+				       : "the victim's own cgroup: ");
 		put_level(view, &view->incident->levels[0]);
 		flow_take(&view->flow, text);
 	}
