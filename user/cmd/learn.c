@@ -8,14 +8,11 @@
 #include "facts/kernel.h"
 #include "facts/procfs.h"
 
-#define PROCESS_CAPACITY 16384
-#define CGROUP_CAPACITY 8192
-
-int names_open(struct names *names)
+int names_open(struct names *names, size_t processes, size_t cgroups)
 {
 	memset(names, 0, sizeof(*names));
-	names->processes = processes_new(PROCESS_CAPACITY);
-	names->cgroups = cgroups_new(CGROUP_CAPACITY);
+	names->processes = processes_new(processes);
+	names->cgroups = cgroups_new(cgroups);
 	if (!names->processes || !names->cgroups) {
 		names_close(names);
 		return -ENOMEM;

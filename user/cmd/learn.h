@@ -22,7 +22,7 @@ struct names {
 };
 
 /* 0 or -ENOMEM. A missing cgroup mount is no error: paths then come from the records alone. */
-int names_open(struct names *names);
+int names_open(struct names *names, size_t processes, size_t cgroups);
 void names_close(struct names *names);
 
 /* Everything that lives now. */

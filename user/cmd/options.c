@@ -8,6 +8,8 @@
 #include <strings.h>
 #include <sysexits.h>
 
+#include "cmd/probe.h"
+
 enum {
 	OPTION_CGROUP = 0x100,
 	OPTION_COMM,
@@ -18,6 +20,8 @@ enum {
 	OPTION_READY_FD,
 	OPTION_RING,
 	OPTION_WITHOUT,
+	OPTION_MEMORY,
+	OPTION_PROBE,
 	OPTION_WINDOW,
 	OPTION_HISTORY,
 	OPTION_CENSUS,
@@ -75,6 +79,12 @@ static const struct argp_option option_table[] = {
 		"Wait so long for a victim to be gone before its record is told (default 5s)", 5},
 	{"ring-size", OPTION_RING, "KIB", 0,
 		"Size of the ring between kernel and tracer, a power of two (default 4096)", 5},
+	{"memory", OPTION_MEMORY, "SIZE", 0,
+		"Smaller tables, which take no more than SIZE once they are full (see `oomsnoop "
+		"doctor`)",
+		5},
+	{"probe", OPTION_PROBE, "NAME", OPTION_ARG_OPTIONAL,
+		"Answer `oomsnoop probe NAME` while it watches (default: " PROBE_NAME ")", 5},
 	{"without", OPTION_WITHOUT, "LIST", 0,
 		"Leave out hooks by purpose, kind or name (see `oomsnoop doctor`)", 5},
 	{NULL, 0, NULL, 0, NULL, 0},
@@ -283,6 +293,14 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
 	case OPTION_WITHOUT:
 		options->without = value;
 		return 0;
+	case OPTION_MEMORY:
+		options->memory_bytes = options_size(state, "--memory", value);
+		return 0;
+	case OPTION_PROBE:
+		options->probe = value ? value : PROBE_NAME;
+		if (!options->probe[0] || strlen(options->probe) > PROBE_NAME_MAX)
+			argp_error(state, "--probe: '%s' is no name of a probe", options->probe);
+		return 0;
 	case ARGP_KEY_ARG:
 		argp_error(state, "'%s' is no command; try --help", value);
 		return 0;
@@ -299,7 +317,7 @@ static const struct argp argp = {
 	.args_doc =
 		"\nrecord [-o FILE] [--also-print]"
 		"\nlist FILE [--json]\nreport FILE [--html OUT]\nexport FILE [--series]"
-		"\ndoctor [--json]\nparse [--json|--text] [FILE…|-]\nrank [--cgroup PATH] [--json] [-n N]",
+		"\ndoctor [--json]\nprobe [NAME]\nparse [--json|--text] [FILE…|-]\nrank [--cgroup PATH] [--json] [-n N]",
 	.doc = "Explains every kill of the kernel's OOM killer as it happens: whose limit was hit, who asked "
 	       "for the page, who died and why that one, and what came after.\n"
 	       "`oomsnoop record` stores them, with the minutes before; `list`, "

@@ -16,10 +16,20 @@
 #include "facts/kernel.h"
 #include "facts/quota.h"
 #include "facts/rights.h"
+#include "facts/room.h"
 #include "source/hooks.h"
 
 /* Room for either form with every reason at its longest. */
 #define DOCTOR_BUF_BYTES 65536
+
+/* What the live trace itself takes. */
+struct doctor_own {
+	uint64_t start_bytes; /* while its programs are loaded */
+	uint64_t full_bytes; /* with all of its tables full */
+	uint64_t smallest_bytes; /* likewise, with the smallest tables */
+	uint64_t fit_bytes; /* likewise, with the largest tables that fit; 0: none do */
+	struct memory_room room; /* room_bytes UNKNOWN_U64: no limit is to be seen */
+};
 
 struct doctor_report {
 	int64_t wall_ns; /* CLOCK_REALTIME of the report */
@@ -35,6 +45,8 @@ struct doctor_report {
 	struct quota quota;
 
 	struct rights_protection protection;
+
+	struct doctor_own own;
 
 	int tracer_error; /* 0: the programs were loaded and attached; else -errno */
 	bool hooks_probed; /* hooks says what was tried; not so where there is no BTF */
@@ -74,6 +86,12 @@ void doctor_put_quota(struct buf *buf, const struct quota *quota);
 
 /* How things are set, where that has consequences: one sentence each. NULL: no more of them. */
 const char *doctor_note(const struct doctor_report *report, unsigned int index);
+
+/* "The tracer itself needs ...": and whether that fits. Names in it are arbitrary bytes. */
+void doctor_put_own(struct buf *buf, const struct doctor_own *own);
+
+/* What is lost for want of this capability; NULL: nothing is, by what was tried. */
+const char *doctor_right_lost(const struct doctor_report *report, const struct rights_extra *extra);
 
 /* 0, or -ENOSPC: buf is then as it was before. */
 int doctor_text(struct buf *buf, const struct doctor_report *report);
