@@ -152,7 +152,7 @@ demo:
 
 check:
 	tools/install-deps check
-	+$(MAKE) --no-print-directory all static workloads unit-bins page-tool
+	+$(MAKE) --no-print-directory all static image workloads unit-bins page-tool
 	tests/check
 
 check-long:

@@ -16,8 +16,7 @@
 #define QUEUE_MIN_BYTES (4U << 20)
 
 /* Measured (docs/kubernetes.md, "Sizes") on 5.10 to 7.3, the highest of them and a little more. */
-#define LOAD_BYTES (16 * MIB) /* types, relocations and the verifier, given back after the start   \
-			       */
+#define LOAD_BYTES (16 * MIB) /* types, relocations, the verifier: given back after the start */
 #define KERNEL_BYTES (6 * MIB) /* programs and maps but the ring */
 #define PROCESS_BYTES (5 * MIB) /* buffers of records, the libraries' own, stacks, page tables */
 #define STORE_BYTES (9 * MIB) /* SQLite's page cache and statements, a record being written */

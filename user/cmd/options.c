@@ -326,7 +326,8 @@ static const struct argp argp = {
 	       "would be killed next, `oomsnoop parse` what kernel logs tell of earlier kills; those two need "
 	       "neither BPF nor root.\v"
 	       "Records go to stdout, everything else to stderr.\n"
-	       "Exit status: 0 done; 1 failed; 64 usage; 69 the kernel lacks what is needed; 74 output "
+	       "Exit status: 0 done; 1 failed; 64 usage; 69 the kernel lacks what is needed, or a limit "
+	       "leaves too little memory; 74 output "
 	       "error; 77 not permitted.",
 };
 
