@@ -127,9 +127,9 @@ def object_errors(one):
 
 
 def accepted_errors(binary, arguments):
-    done = subprocess.run(
-        [binary, *arguments, '--help'], capture_output=True, check=False, timeout=30
-    )
+    # Here the host's root is not where a container has it.
+    here = [word.replace('=/host', '=/') for word in arguments]
+    done = subprocess.run([binary, *here, '--help'], capture_output=True, check=False, timeout=30)
     if done.returncode:
         yield f'the binary refuses {arguments}: {done.stderr.decode()!r}'
 
@@ -196,8 +196,21 @@ def resource_errors(binary, container):
         yield 'a limit on CPU'
 
 
+@functools.cache
+def knows_host_root(binary):
+    said = subprocess.run([binary, '--help'], capture_output=True, check=True).stdout
+    return b'--host-root' in said
+
+
+def host_root_errors(binary, arguments):
+    """What is mounted below /host is of no use to a tracer that does not look there."""
+    if knows_host_root(binary) and '--host-root=/host' not in arguments:
+        yield f'no --host-root=/host in {arguments}'
+
+
 def pod_errors(binary, folder, objects):
     spec, container = manifests.tracer(objects)
+    yield from host_root_errors(binary, container['args'])
     yield from accepted_errors(binary, container['args'])
     yield from mount_errors(spec, container)
     yield from rights_errors(folder, container)
@@ -333,6 +346,7 @@ def test_compose(binary):
         if not isinstance(value, COMPOSE_SERVICE.get(key, ())):
             yield f'{key}: {value!r}'
     yield from accepted_errors(binary, service['command'])
+    yield from host_root_errors(binary, service['command'])
     if service['image'] != f'localhost/oomsnoop:{version_of(binary)}':
         yield f'the image is {service["image"]}'
     for volume in service['volumes']:
