@@ -2,6 +2,7 @@
 #
 # make            build/oomsnoop
 # make static     build/oomsnoop-static: no shared library at all, stripped
+# make image      build/oomsnoop-image.tar: a container image with nothing but that and its licences
 # make demo       installs what is missing, builds, makes one contained OOM kill, shows the record
 # make check      installs what is missing, builds, runs every test; last line "N passed, N failed"
 # make check-long proofs that take longer
@@ -44,7 +45,7 @@ USER_OBJS += $(B)/page/assets.o
 BPF_USER := user/source/loader.c user/source/ring.c user/source/probe.c user/source/census.c \
 	user/source/arm.c
 PURE_OBJS := $(filter-out $(BPF_USER:%.c=$(B)/%.o) $(B)/user/cmd/%.o,$(USER_OBJS)) $(B)/user/cmd/filter.o \
-	$(B)/user/cmd/when.o $(B)/user/cmd/select.o
+	$(B)/user/cmd/when.o $(B)/user/cmd/select.o $(B)/user/cmd/need.o
 PURE_LIB := $(B)/liboomsnoop-pure.a
 
 all: $(B)/oomsnoop
@@ -85,8 +86,13 @@ $(B)/oomsnoop: $(USER_OBJS) $(B)/user/main.o
 
 static: $(B)/oomsnoop-static
 $(B)/oomsnoop-static: $(USER_OBJS) $(B)/user/main.o
-	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -static -Wl,--gc-sections,--no-warnings -o $@ $^ $(LDLIBS)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -static -Wl,--gc-sections,--no-warnings,-Map=$@.map -o $@ $^ $(LDLIBS)
 	$(Q)strip $@
+
+# A container image of it: for `docker load`, `podman load`, `ctr images import` and skopeo.
+image: $(B)/oomsnoop-image.tar
+$(B)/oomsnoop-image.tar: $(B)/oomsnoop-static packaging/container/build
+	$(Q)packaging/container/build $(B)/oomsnoop-static $(VERSION) $@
 
 # --- tests ---
 UNIT_SRCS := $(wildcard tests/unit/test_*.c)
@@ -149,7 +155,7 @@ demo:
 
 check:
 	tools/install-deps check
-	+$(MAKE) --no-print-directory $(JOBS) all static workloads unit-bins page-tool
+	+$(MAKE) --no-print-directory $(JOBS) all static image workloads unit-bins page-tool
 	tests/check
 
 check-long:
@@ -172,5 +178,5 @@ clean:
 	rm -rf $(B)
 
 -include $(USER_OBJS:.o=.d) $(FUZZ_OBJS:.o=.d) $(UNIT_BINS:=.d)
-.PHONY: again page-tool all static workloads unit-bins unit unit-san lint demo check check-long bench install clean
+.PHONY: again page-tool all static image workloads unit-bins unit unit-san lint demo check check-long bench install clean
 .DELETE_ON_ERROR:

@@ -453,7 +453,8 @@ static void notes_add_up(void **state)
 	assert_says(&report, "notes No swap: ");
 	assert_says(&report,
 		"(PSI): they are left out. rights held: CAP_BPF, CAP_PERFMON, CAP_SYSLOG "
-		"memory locked: yes; oom_score_adj -1000 memory");
+		"memory locked: yes; oom_score_adj -1000 without CAP_SYS_PTRACE: program files of "
+		"other users' processes (victim_exe) are not known memory");
 	report.kernel.initial_pid_namespace = false;
 	assert_non_null(doctor_note(&report, 2));
 	assert_null(doctor_note(&report, 3));
@@ -465,6 +466,96 @@ static void notes_add_up(void **state)
 	assert_non_null(doctor_note(&report, 0));
 	report.kernel_error = -ENOENT;
 	assert_null(doctor_note(&report, 0));
+}
+
+static const struct rights_extra *extra_of(unsigned int capability)
+{
+	for (size_t i = 0; i < RIGHTS_EXTRAS; i++)
+		if (rights_extras[i].capability == capability)
+			return &rights_extras[i];
+	fail_msg("no such capability");
+	return NULL;
+}
+
+/* Each is lost by what was tried, and not where the capability is there: then something else is in
+ * the way. */
+static void a_capability_is_lost_by_what_failed_without_it(void **state)
+{
+	static const struct {
+		unsigned int capability;
+		size_t offset;
+		int value;
+	} rows[] = {
+		{CAP_SYS_RESOURCE, offsetof(struct doctor_report, protection.adj_error), -EACCES},
+		{CAP_IPC_LOCK, offsetof(struct doctor_report, protection.lock_error), -ENOMEM},
+		{CAP_SYS_NICE, offsetof(struct doctor_report, protection.priority_error), -EACCES},
+		{CAP_SYSLOG, offsetof(struct doctor_report, kernel.kmsg_error), -EPERM},
+		{CAP_DAC_READ_SEARCH, offsetof(struct doctor_report, rights.uid), 65534},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		struct doctor_report report = healthy();
+		const struct rights_extra *extra = extra_of(rows[i].capability);
+
+		report.rights.effective = RIGHT(CAP_BPF) | RIGHT(CAP_PERFMON);
+		assert_null(doctor_right_lost(&report, extra));
+		*(int *)((char *)&report + rows[i].offset) = rows[i].value;
+		assert_ptr_equal(doctor_right_lost(&report, extra), extra->lost);
+		report.rights.effective |= RIGHT(rows[i].capability);
+		assert_null(doctor_right_lost(&report, extra));
+	}
+}
+
+static void a_device_that_is_not_there_is_no_lack_of_rights(void **state)
+{
+	struct doctor_report report = healthy();
+
+	(void)state;
+	report.rights.effective = RIGHT(CAP_BPF) | RIGHT(CAP_PERFMON);
+	report.kernel.kmsg_error = -ENOENT;
+	assert_null(doctor_right_lost(&report, extra_of(CAP_SYSLOG)));
+}
+
+static void before_5_11_the_limit_on_locked_memory_is_named(void **state)
+{
+	struct doctor_report report = healthy();
+	char text[1024];
+	struct buf buf;
+
+	(void)state;
+	report.tracer_error = -EPERM;
+	report.kernel.major = 5;
+	report.kernel.minor = 10;
+	buf_init(&buf, text, sizeof(text));
+	doctor_put_obstacle(&buf, &report);
+	assert_non_null(strstr(text, "RLIMIT_MEMLOCK: CAP_SYS_RESOURCE is missing"));
+	report.rights.effective |= RIGHT(CAP_SYS_RESOURCE);
+	buf_reset(&buf);
+	doctor_put_obstacle(&buf, &report);
+	assert_null(strstr(text, "RLIMIT_MEMLOCK"));
+}
+
+/* What it takes, and whether that fits, in each of the four cases. */
+static void its_own_memory_is_held_against_the_limit(void **state)
+{
+	struct doctor_report report = healthy();
+
+	(void)state;
+	assert_null(strstr(text_of(&report), "The live trace itself"));
+	report.own = (struct doctor_own) {.start_bytes = 20 << 20,
+		.full_bytes = 95 << 20,
+		.smallest_bytes = 19 << 20,
+		.fit_bytes = 95 << 20,
+		.room.room_bytes = UNKNOWN_U64};
+	assert_says(&report, "at most 95 MiB, once all of its tables are full.");
+	report.own.room = (struct memory_room) {.room_bytes = 100 << 20, .cgroup = "/a\033"};
+	assert_says(&report, "; 100 MiB are left in /a");
+	assert_says(&report, "page cache counted as free: it fits.");
+	report.own.fit_bytes = 53 << 20;
+	assert_says(&report, "unless --memory 53MiB makes its tables smaller.");
+	report.own.fit_bytes = 0;
+	assert_says(&report, "refuses to start; its smallest tables need 19 MiB.");
 }
 
 static void a_switch_that_is_not_known_is_not_shown(void **state)
@@ -708,6 +799,10 @@ int main(void)
 		cmocka_unit_test(settings_without_consequences_get_no_note),
 		cmocka_unit_test(each_setting_has_its_note),
 		cmocka_unit_test(notes_add_up),
+		cmocka_unit_test(a_capability_is_lost_by_what_failed_without_it),
+		cmocka_unit_test(a_device_that_is_not_there_is_no_lack_of_rights),
+		cmocka_unit_test(before_5_11_the_limit_on_locked_memory_is_named),
+		cmocka_unit_test(its_own_memory_is_held_against_the_limit),
 		cmocka_unit_test(a_switch_that_is_not_known_is_not_shown),
 		cmocka_unit_test(no_line_is_wider_than_80_columns_or_steers_the_terminal),
 		cmocka_unit_test(the_object_is_whole_at_its_worst),

@@ -10,6 +10,7 @@
 #include <sysexits.h>
 #include <time.h>
 
+#include "cmd/need.h"
 #include "cmd/options.h"
 #include "sink/doctor.h"
 #include "source/loader.h"
@@ -98,6 +99,22 @@ static void try_names(struct doctor_names *names)
 	containers_free(table);
 }
 
+/* As `oomsnoop` without options would have it. */
+static void fill_own(struct doctor_own *own)
+{
+	static const struct need_options asked = {.recorder = true};
+	struct need need;
+
+	need_of(&asked, 0, &need);
+	own->start_bytes = need.start_bytes;
+	own->full_bytes = need.full_bytes;
+	if (read_memory_room("", &own->room))
+		own->room.room_bytes = UNKNOWN_U64;
+	own->fit_bytes = need_fit(&asked, own->room.room_bytes, &need) ? need.full_bytes : 0;
+	need_of(&asked, NEED_SHRINK_MAX, &need);
+	own->smallest_bytes = need.full_bytes;
+}
+
 static void fill_report(struct doctor_report *report)
 {
 	struct timespec now;
@@ -106,9 +123,11 @@ static void fill_report(struct doctor_report *report)
 	report->wall_ns = now.tv_sec * 1000000000LL + now.tv_nsec;
 	report->host_error = read_host("", &report->host);
 	report->kernel_error = read_kernel("", &report->kernel);
+	rights_raise();
 	report->rights_error = read_rights("", &report->rights);
 	report->quota_error = read_quota("", &report->quota);
 	try_names(&report->names);
+	fill_own(&report->own);
 	if (report->host_error)
 		report->tracer_error = report->host_error;
 	else

@@ -15,6 +15,7 @@
 #include "base/buf.h"
 #include "cmd/filter.h"
 #include "cmd/output.h"
+#include "cmd/probe.h"
 #include "facts/rights.h"
 #include "judge/whose.h"
 #include "model/containers.h"
@@ -42,6 +43,7 @@ struct follower {
 	struct containers *containers;
 	struct names_reader *reader;
 	int kmsg_fd, signal_fd, epoll_fd;
+	int probe_fd; /* -1: nobody may ask */
 	uint64_t ends_ns; /* CLOCK_BOOTTIME, as all of these; UINT64_MAX: no end */
 	uint64_t last_ns; /* when the last line of a report was read */
 	bool stamped; /* ahead_ns is known */
@@ -247,6 +249,12 @@ static int open_loop(struct follower *follower)
 	follower->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	if (follower->signal_fd < 0 || follower->epoll_fd < 0)
 		return -errno;
+	if (follower->options->probe) {
+		follower->probe_fd = probe_listen(follower->options->probe);
+		if (follower->probe_fd < 0)
+			return follower->probe_fd;
+		watch_fd(follower, follower->probe_fd, EPOLLIN);
+	}
 	error = watch_fd(follower, follower->signal_fd, EPOLLIN);
 	if (!error)
 		error = watch_fd(follower, follower->kmsg_fd, EPOLLIN);
@@ -270,11 +278,23 @@ static int wait_ms(const struct follower *follower)
 	return until - now < 1000 * MS_NS ? (int)((until - now) / MS_NS) + 1 : 1000;
 }
 
+static void answer_probe(const struct follower *follower)
+{
+	struct probe_state state = {.tier = follower->sink.tier,
+		.incidents = follower->totals.incidents,
+		.victims = follower->totals.victims,
+		.lost_events = 0};
+
+	probe_answer(follower->probe_fd, &state);
+}
+
 static void take_events(struct follower *follower, const struct epoll_event *events, int count)
 {
 	for (int i = 0; i < count; i++) {
 		if (events[i].data.fd == follower->signal_fd)
 			end_run(follower, "signal");
+		else if (events[i].data.fd == follower->probe_fd)
+			answer_probe(follower);
 		else if (events[i].data.fd == STDOUT_FILENO)
 			follower->output_error = -EPIPE;
 	}
@@ -414,7 +434,7 @@ int kmsg_live_run(const struct live_options *options, const struct host_facts *h
 		follower->options = options;
 		follower->host = host;
 		follower->kmsg_fd = kmsg_fd;
-		follower->signal_fd = follower->epoll_fd = -1;
+		follower->signal_fd = follower->epoll_fd = follower->probe_fd = -1;
 		follower->sink = (struct sink_context) {.host = host,
 			.tier = "kernel-log",
 			.color = !options->json && output_color(options->color),
@@ -422,6 +442,7 @@ int kmsg_live_run(const struct live_options *options, const struct host_facts *h
 		status = run(follower);
 		close_fd(follower->signal_fd);
 		close_fd(follower->epoll_fd);
+		close_fd(follower->probe_fd);
 		klog_stream_free(follower->stream);
 		klog_reports_free(follower->reports);
 		importer_free(follower->importer);

@@ -8,20 +8,17 @@
 #include "facts/kernel.h"
 #include "facts/procfs.h"
 
-#define PROCESS_CAPACITY 16384
-#define CGROUP_CAPACITY 8192
-#define CONTAINER_CAPACITY 8192
 #define LOOK_NS 200000000ULL
 #define LOOK_FILES 16
 
-int names_open(struct names *names, const char *host_root)
+int names_open(struct names *names, const char *host_root, size_t processes, size_t cgroups)
 {
 	int error;
 
 	memset(names, 0, sizeof(*names));
-	names->processes = processes_new(PROCESS_CAPACITY);
-	names->cgroups = cgroups_new(CGROUP_CAPACITY);
-	names->containers = containers_new(CONTAINER_CAPACITY);
+	names->processes = processes_new(processes);
+	names->cgroups = cgroups_new(cgroups);
+	names->containers = containers_new(cgroups);
 	error = names->processes && names->cgroups && names->containers ? 0 : -ENOMEM;
 	if (!error)
 		error = names_reader_new(host_root, &names->reader);

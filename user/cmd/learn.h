@@ -26,8 +26,8 @@ struct names {
 };
 
 /* `host_root`: see names_reader_new(). 0 or -errno. A missing cgroup mount is no error: paths then
- * come from the records alone. */
-int names_open(struct names *names, const char *host_root);
+ * come from the records alone. There are as many places for containers as for cgroups. */
+int names_open(struct names *names, const char *host_root, size_t processes, size_t cgroups);
 void names_close(struct names *names);
 
 /* Everything that lives now. */

@@ -12,6 +12,8 @@
 #include "cmd/filter.h"
 #include "facts/below.h"
 
+#include "cmd/probe.h"
+
 enum {
 	OPTION_CGROUP = 0x100,
 	OPTION_COMM,
@@ -22,6 +24,8 @@ enum {
 	OPTION_READY_FD,
 	OPTION_RING,
 	OPTION_WITHOUT,
+	OPTION_MEMORY,
+	OPTION_PROBE,
 	OPTION_WINDOW,
 	OPTION_HISTORY,
 	OPTION_CENSUS,
@@ -99,6 +103,12 @@ static const struct argp_option option_table[] = {
 		"Where the host's file system is seen, for names of pods and containers (default "
 		"/; in a container /host, say)",
 		5},
+	{"memory", OPTION_MEMORY, "SIZE", 0,
+		"Smaller tables, which take no more than SIZE once they are full (see `oomsnoop "
+		"doctor`)",
+		5},
+	{"probe", OPTION_PROBE, "NAME", OPTION_ARG_OPTIONAL,
+		"Answer `oomsnoop probe NAME` while it watches (default: " PROBE_NAME ")", 5},
 	{"without", OPTION_WITHOUT, "LIST", 0,
 		"Leave out hooks by purpose, kind or name (see `oomsnoop doctor`)", 5},
 	{NULL, 0, NULL, 0, NULL, 0},
@@ -348,6 +358,14 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
 	case OPTION_HOST_ROOT:
 		options->host_root = options_host_root(state, value);
 		return 0;
+	case OPTION_MEMORY:
+		options->memory_bytes = options_size(state, "--memory", value);
+		return 0;
+	case OPTION_PROBE:
+		options->probe = value ? value : PROBE_NAME;
+		if (!options->probe[0] || strlen(options->probe) > PROBE_NAME_MAX)
+			argp_error(state, "--probe: '%s' is no name of a probe", options->probe);
+		return 0;
 	case ARGP_KEY_ARG:
 		argp_error(state, "'%s' is no command; try --help", value);
 		return 0;
@@ -364,7 +382,7 @@ static const struct argp argp = {
 	.args_doc =
 		"\nrecord [-o FILE] [--also-print]"
 		"\nlist FILE [--json]\nreport FILE [--html OUT]\nexport FILE [--series]"
-		"\ndoctor [--json] [--host-root DIR]\nparse [--json|--text] [FILE…|-]\nrank [--cgroup PATH] [--json] [-n N]",
+		"\ndoctor [--json] [--host-root DIR]\nprobe [NAME]\nparse [--json|--text] [FILE…|-]\nrank [--cgroup PATH] [--json] [-n N]",
 	.doc = "Explains every kill of the kernel's OOM killer as it happens: whose limit was hit, who asked "
 	       "for the page, who died and why that one, and what came after.\n"
 	       "`oomsnoop record` stores them, with the minutes before; `list`, "
@@ -373,7 +391,8 @@ static const struct argp argp = {
 	       "would be killed next, `oomsnoop parse` what kernel logs tell of earlier kills; those two need "
 	       "neither BPF nor root.\v"
 	       "Records go to stdout, everything else to stderr.\n"
-	       "Exit status: 0 done; 1 failed; 64 usage; 69 the kernel lacks what is needed; 74 output "
+	       "Exit status: 0 done; 1 failed; 64 usage; 69 the kernel lacks what is needed, or a limit "
+	       "leaves too little memory; 74 output "
 	       "error; 77 not permitted.",
 };
 

@@ -48,6 +48,8 @@ struct live_options {
 	uint64_t settle_ns; /* 0: the default */
 	int ready_fd; /* -1: none */
 	uint32_t ring_bytes; /* 0: the default */
+	uint64_t memory_bytes; /* that all tables must fit into; 0: the default tables */
+	const char *probe; /* name at which it answers; NULL: it does not */
 	const char *without;
 
 	/* the recorder */

@@ -47,9 +47,12 @@ static uint64_t boot_ns(void)
 
 int recorder_open(struct recorder *recorder, const struct live_options *options,
 	const struct host_facts *host, const struct hooks *hooks, struct tracer *tracer,
-	struct names *names)
+	struct names *names, const struct table_sizes *sizes)
 {
 	struct growth_options growth = {
+		.processes = sizes->processes,
+		.cgroups = sizes->cgroups,
+		.ledger_bytes = sizes->ledger_bytes,
 		.keep_ns = options->history_ns,
 		.page_size = host->page_size,
 	};

@@ -14,6 +14,7 @@
 #include "base/buf.h"
 #include "cmd/filter.h"
 #include "cmd/output.h"
+#include "cmd/probe.h"
 #include "facts/cgroupfs.h"
 #include "judge/limit.h"
 #include "judge/whose.h"
@@ -148,6 +149,8 @@ int watch_open(struct watch *watch)
 		error = epoll_watch(watch->epoll_fd, watch->kmsg_fd, 0);
 	if (error)
 		return error;
+	if (watch->probe_fd >= 0)
+		epoll_watch(watch->epoll_fd, watch->probe_fd, EPOLLIN);
 	/* A reader that has gone is noticed without writing. A file cannot be watched, and need not
 	 * be. */
 	if (!watch->silent)
@@ -159,6 +162,8 @@ void watch_close(struct watch *watch)
 {
 	if (watch->kmsg_fd >= 0)
 		close(watch->kmsg_fd);
+	if (watch->probe_fd >= 0)
+		close(watch->probe_fd);
 	if (watch->signal_fd >= 0)
 		close(watch->signal_fd);
 	if (watch->timer_fd >= 0)
@@ -468,6 +473,18 @@ void watch_drain(struct watch *watch)
 	names_tick(&watch->names, boot_now_ns());
 }
 
+static void answer_probe(const struct watch *watch)
+{
+	struct probe_state state = {
+		.tier = watch->run.tier,
+		.incidents = watch->totals.incidents,
+		.victims = watch->totals.victims,
+		.lost_events = lost_incident_records(watch),
+	};
+
+	probe_answer(watch->probe_fd, &state);
+}
+
 static void take_events(struct watch *watch, const struct epoll_event *events, int count)
 {
 	struct signalfd_siginfo info;
@@ -482,6 +499,8 @@ static void take_events(struct watch *watch, const struct epoll_event *events, i
 		} else if (fd == watch->timer_fd) {
 			if (read(fd, &expired, sizeof(expired)) < 0)
 				continue;
+		} else if (fd == watch->probe_fd) {
+			answer_probe(watch);
 		} else if (fd == STDOUT_FILENO && events[i].events & (EPOLLERR | EPOLLHUP)) {
 			if (!watch->silent)
 				print_failed(watch, -EPIPE);

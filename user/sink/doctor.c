@@ -83,6 +83,12 @@ bool doctor_hooks_told(const struct doctor_report *report)
 	return rights_check(&report->rights, missing) == 0 && !report->rights.user_namespace;
 }
 
+static bool counts_memlock(const struct kernel_facts *kernel)
+{
+	return kernel->major >= 0 &&
+	       (kernel->major < 5 || (kernel->major == 5 && kernel->minor < 11));
+}
+
 /* The cause that can be named, from the most to the least certain. */
 static void put_refusal(struct buf *buf, const struct doctor_report *report)
 {
@@ -100,6 +106,11 @@ static void put_refusal(struct buf *buf, const struct doctor_report *report)
 			      "kernel's BPF");
 	} else if (!report->kernel_error && report->kernel.lockdown == LOCKDOWN_CONFIDENTIALITY) {
 		buf_puts(buf, "the kernel is locked down for confidentiality");
+	} else if (!report->kernel_error && counts_memlock(&report->kernel) &&
+		   !(report->rights.effective & RIGHT(CAP_SYS_RESOURCE))) {
+		buf_puts(buf, "before Linux 5.11 the memory of BPF counts against RLIMIT_MEMLOCK: "
+			      "CAP_SYS_RESOURCE is missing, or a limit of 64 MiB (LimitMEMLOCK=, "
+			      "`ulimit -l`)");
 	} else {
 		buf_puts(buf, "the capabilities are there, so a seccomp filter or a security "
 			      "module refuses");
@@ -131,6 +142,37 @@ void doctor_put_obstacle(struct buf *buf, const struct doctor_report *report)
 		buf_printf(buf, "loading the programs failed: %s", strerror(-report->tracer_error));
 		break;
 	}
+}
+
+/* --- capabilities that are of use, and not needed --- */
+
+const char *doctor_right_lost(const struct doctor_report *report, const struct rights_extra *extra)
+{
+	const struct rights_protection *protection = &report->protection;
+	bool lost = report->rights_error == 0;
+
+	switch (extra->capability) {
+	case CAP_SYS_RESOURCE:
+		lost = protection->adj_error != 0;
+		break;
+	case CAP_IPC_LOCK:
+		lost = protection->lock_error != 0;
+		break;
+	case CAP_SYS_NICE:
+		lost = protection->priority_error != 0;
+		break;
+	case CAP_SYSLOG:
+		lost = !report->kernel_error && is_refusal(report->kernel.kmsg_error);
+		break;
+	case CAP_DAC_READ_SEARCH:
+		lost = lost && report->rights.uid != 0;
+		break;
+	default:
+		break;
+	}
+	if (!report->rights_error && report->rights.effective & RIGHT(extra->capability))
+		return NULL; /* something else is in the way, and the note on that tells it */
+	return lost ? extra->lost : NULL;
 }
 
 /* --- the true quota --- */
@@ -216,6 +258,41 @@ const char *doctor_fallback(const struct doctor_report *report)
 	if (!report->quota_error && (quota->container || quota_tightest(quota) >= 0))
 		return "cgroup";
 	return NULL;
+}
+
+/* --- what the tool itself takes --- */
+
+static void put_mib_up(struct buf *buf, uint64_t bytes)
+{
+	buf_printf(buf, "%llu MiB", (unsigned long long)((bytes + (1 << 20) - 1) >> 20));
+}
+
+void doctor_put_own(struct buf *buf, const struct doctor_own *own)
+{
+	buf_puts(buf, "The live trace itself takes ");
+	put_mib_up(buf, own->start_bytes);
+	buf_puts(buf, " to start and at most ");
+	put_mib_up(buf, own->full_bytes);
+	buf_puts(buf, ", once all of its tables are full");
+	if (own->room.room_bytes == UNKNOWN_U64) {
+		buf_puts(buf, ".");
+		return;
+	}
+	buf_puts(buf, "; ");
+	units_bytes(buf, own->room.room_bytes);
+	buf_printf(buf, " are left in %s, page cache counted as free: ", own->room.cgroup);
+	if (own->fit_bytes == own->full_bytes) {
+		buf_puts(buf, "it fits.");
+	} else if (own->fit_bytes) {
+		buf_puts(buf, "it refuses to start unless --memory ");
+		buf_printf(buf, "%lluMiB",
+			(unsigned long long)((own->fit_bytes + (1 << 20) - 1) >> 20));
+		buf_puts(buf, " makes its tables smaller.");
+	} else {
+		buf_puts(buf, "it refuses to start; its smallest tables need ");
+		put_mib_up(buf, own->smallest_bytes);
+		buf_puts(buf, ".");
+	}
 }
 
 /* --- settings with consequences --- */

@@ -17,6 +17,7 @@
 #include "facts/kernel.h"
 #include "facts/quota.h"
 #include "facts/rights.h"
+#include "facts/room.h"
 #include "model/containers.h"
 #include "source/hooks.h"
 
@@ -30,6 +31,15 @@ struct doctor_names {
 	struct containers_sum sum; /* of those that are here now */
 	size_t place_count;
 	struct names_place places[NAMES_PLACES_MAX];
+};
+
+/* What the live trace itself takes. */
+struct doctor_own {
+	uint64_t start_bytes; /* while its programs are loaded */
+	uint64_t full_bytes; /* with all of its tables full */
+	uint64_t smallest_bytes; /* likewise, with the smallest tables */
+	uint64_t fit_bytes; /* likewise, with the largest tables that fit; 0: none do */
+	struct memory_room room; /* room_bytes UNKNOWN_U64: no limit is to be seen */
 };
 
 struct doctor_report {
@@ -48,6 +58,8 @@ struct doctor_report {
 	struct doctor_names names;
 
 	struct rights_protection protection;
+
+	struct doctor_own own;
 
 	int tracer_error; /* 0: the programs were loaded and attached; else -errno */
 	bool hooks_probed; /* hooks says what was tried; not so where there is no BTF */
@@ -99,6 +111,12 @@ void doctor_put_named(struct buf *buf, const struct doctor_names *names);
 
 /* How things are set, where that has consequences: one sentence each. NULL: no more of them. */
 const char *doctor_note(const struct doctor_report *report, unsigned int index);
+
+/* "The tracer itself needs ...": and whether that fits. Names in it are arbitrary bytes. */
+void doctor_put_own(struct buf *buf, const struct doctor_own *own);
+
+/* What is lost for want of this capability; NULL: nothing is, by what was tried. */
+const char *doctor_right_lost(const struct doctor_report *report, const struct rights_extra *extra);
 
 /* 0, or -ENOSPC: buf is then as it was before. */
 int doctor_text(struct buf *buf, const struct doctor_report *report);

@@ -146,6 +146,28 @@ static void put_capabilities(struct buf *buf, const char *key, uint64_t set)
 	json_end_filled(buf, start, ']');
 }
 
+static void put_extras(struct buf *buf, const struct doctor_report *report)
+{
+	const char *lost;
+
+	json_begin(buf, "extra", '[');
+	for (size_t i = 0; i < RIGHTS_EXTRAS; i++) {
+		const struct rights_extra *extra = &rights_extras[i];
+
+		lost = doctor_right_lost(report, extra);
+		json_begin(buf, NULL, '{');
+		json_add_name(buf, "capability", capability_name(extra->capability));
+		if (!report->rights_error)
+			json_add_bool(
+				buf, "held", report->rights.effective & RIGHT(extra->capability));
+		json_add_name(buf, "for", extra->buys);
+		if (lost)
+			json_add_name(buf, "lost", lost);
+		json_end(buf, '}');
+	}
+	json_end(buf, ']');
+}
+
 static void put_rights(struct buf *buf, const struct doctor_report *report)
 {
 	const char *missing[RIGHTS_MISSING_MAX];
@@ -168,6 +190,7 @@ static void put_rights(struct buf *buf, const struct doctor_report *report)
 	put_error(buf, "priority_raised_error", report->protection.priority_error);
 	json_add_i64(buf, "oom_score_adj", report->protection.adj);
 	put_error(buf, "oom_score_adj_error", report->protection.adj_error);
+	put_extras(buf, report);
 	json_end(buf, '}');
 }
 
@@ -289,6 +312,22 @@ static void put_names(struct buf *buf, const struct doctor_names *names)
 	json_end(buf, '}');
 }
 
+static void put_own(struct buf *buf, const struct doctor_own *own)
+{
+	if (!own->full_bytes)
+		return;
+	json_begin(buf, "own", '{');
+	json_add_u64(buf, "start_bytes", own->start_bytes);
+	json_add_u64(buf, "full_bytes", own->full_bytes);
+	json_add_u64(buf, "smallest_bytes", own->smallest_bytes);
+	json_add_u64(buf, "room_bytes", own->room.room_bytes);
+	json_add_string(buf, "room_in", own->room.cgroup);
+	json_add_bool(buf, "fits", own->fit_bytes == own->full_bytes);
+	if (own->fit_bytes && own->fit_bytes != own->full_bytes)
+		json_add_u64(buf, "memory_option_bytes", own->fit_bytes);
+	json_end(buf, '}');
+}
+
 int doctor_json(struct buf *buf, const struct doctor_report *report)
 {
 	size_t start = buf->len;
@@ -314,5 +353,6 @@ int doctor_json(struct buf *buf, const struct doctor_report *report)
 	}
 	if (!report->names.error)
 		put_names(buf, &report->names);
+	put_own(buf, &report->own);
 	return json_finish(buf, start);
 }

@@ -214,7 +214,7 @@ static void put_kernel(struct page *page, const struct doctor_report *report)
 static void put_held(struct buf *out, uint64_t effective)
 {
 	static const unsigned int asked[] = {CAP_BPF, CAP_PERFMON, CAP_SYS_ADMIN, CAP_SYS_RESOURCE,
-		CAP_SYSLOG, CAP_IPC_LOCK, CAP_SYS_PTRACE, CAP_DAC_READ_SEARCH};
+		CAP_SYSLOG, CAP_IPC_LOCK, CAP_SYS_NICE, CAP_SYS_PTRACE, CAP_DAC_READ_SEARCH};
 	unsigned int count = 0;
 
 	for (size_t i = 0; i < sizeof(asked) / sizeof(*asked); i++) {
@@ -234,6 +234,21 @@ static void put_protection(struct buf *out, const struct rights_protection *prot
 	if (protection->adj_error)
 		buf_printf(out, " (-1000: %s; the tool itself may be killed)",
 			strerror(-protection->adj_error));
+}
+
+static void put_lost_rights(struct page *page, const struct doctor_report *report)
+{
+	const char *lost;
+
+	for (size_t i = 0; i < RIGHTS_EXTRAS; i++) {
+		lost = doctor_right_lost(report, &rights_extras[i]);
+		if (!lost)
+			continue;
+		flow_label(&page->flow, "");
+		buf_printf(&page->scratch, "without %s: %s",
+			capability_name(rights_extras[i].capability), lost);
+		flow_take(&page->flow, &page->scratch);
+	}
 }
 
 static void put_rights(struct page *page, const struct doctor_report *report)
@@ -257,6 +272,7 @@ static void put_rights(struct page *page, const struct doctor_report *report)
 	flow_label(&page->flow, "");
 	put_protection(out, &report->protection);
 	flow_take(&page->flow, out);
+	put_lost_rights(page, report);
 }
 
 /* --- memory --- */
@@ -433,6 +449,20 @@ static bool answer_first(const struct doctor_report *report)
 	return !report->quota_error && report->quota.container && doctor_limited(&report->quota);
 }
 
+static void put_own(struct page *page, const struct doctor_own *own)
+{
+	char sentence[SCRATCH];
+	struct buf plain;
+
+	if (!own->full_bytes)
+		return;
+	buf_init(&plain, sentence, sizeof(sentence));
+	doctor_put_own(&plain, own);
+	flow_label(&page->flow, "");
+	put_harmless(&page->scratch, sentence);
+	flow_take(&page->flow, &page->scratch);
+}
+
 static void put_memory(struct page *page, const struct doctor_report *report)
 {
 	const struct quota *quota = &report->quota;
@@ -454,6 +484,7 @@ static void put_memory(struct page *page, const struct doctor_report *report)
 	put_others_say(page, quota);
 	for (unsigned int i = 0; i < quota->level_count; i++)
 		put_level(page, quota, &quota->levels[i]);
+	put_own(page, &report->own);
 }
 
 /* --- names --- */
