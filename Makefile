@@ -5,6 +5,7 @@
 # make demo       installs what is missing, builds, makes one contained OOM kill, shows the record
 # make check      installs what is missing, builds, runs every test; last line "N passed, N failed"
 # make check-long proofs that take longer
+# make check-kubelet  oomsnoop as a pod of a real kubelet, which is built first: a quarter of an hour
 # make unit | e2e | vm | lint | bench | install | clean
 
 VERSION := 0.1.0
@@ -154,6 +155,11 @@ check-long:
 	+$(MAKE) --no-print-directory all static workloads unit-bins
 	tests/check-long
 
+check-kubelet:
+	tools/install-deps kubelet
+	+$(MAKE) --no-print-directory image workloads
+	tests/kubelet/run
+
 bench:
 	tools/install-deps bench
 	+$(MAKE) --no-print-directory all static workloads $(PURE_LIB)
@@ -169,5 +175,5 @@ clean:
 	rm -rf $(B)
 
 -include $(USER_OBJS:.o=.d) $(FUZZ_OBJS:.o=.d) $(UNIT_BINS:=.d)
-.PHONY: again page-tool all static workloads unit-bins unit unit-san lint demo check check-long bench install clean
+.PHONY: again page-tool all static workloads unit-bins unit unit-san lint demo check check-long check-kubelet bench install clean
 .DELETE_ON_ERROR:
