@@ -155,6 +155,7 @@ check-long:
 	+$(MAKE) --no-print-directory all static workloads unit-bins
 	tests/check-long
 
+.PHONY: check-kubelet
 check-kubelet:
 	tools/install-deps kubelet
 	+$(MAKE) --no-print-directory image workloads
@@ -175,5 +176,5 @@ clean:
 	rm -rf $(B)
 
 -include $(USER_OBJS:.o=.d) $(FUZZ_OBJS:.o=.d) $(UNIT_BINS:=.d)
-.PHONY: again page-tool all static workloads unit-bins unit unit-san lint demo check check-long check-kubelet bench install clean
+.PHONY: again page-tool all static workloads unit-bins unit unit-san lint demo check check-long bench install clean
 .DELETE_ON_ERROR:
