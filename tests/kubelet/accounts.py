@@ -15,8 +15,9 @@ BITS = {
 
 
 class Kill:
-    def __init__(self, variant, case, account, before, record):
+    def __init__(self, variant, snoop, case, account, before, record):
         self.variant, self.case, self.record = variant, case, record
+        self.snoop = snoop
         self.account, self.before, self.after = account, before, {}
 
     @property
@@ -37,8 +38,15 @@ class Kill:
 def differences(record, wanted):
     for name, value in wanted.items():
         if record.get(name) != value:
-            reason = [one for one in record.get('missing', ()) if name in str(one)]
+            reason = [one['why'] for one in record.get('missing', ()) if one['field'] == name]
             yield f'{name} is {record.get(name)!r}, not {value!r} {reason or ""}'
+
+
+def runtime_seen(pod):
+    """Does its manifest show it where the runtime keeps its containers? Nothing else there names the
+    runtime."""
+    mounts = pod['spec']['containers'][0]['volumeMounts']
+    return any('/run/containerd' in one['mountPath'] for one in mounts)
 
 
 def pod_errors(kill):
@@ -54,11 +62,14 @@ def pod_errors(kill):
             'pod_qos': status['qosClass'].lower(),
             'container_name': kill.case.target,
             'container_id': container_id,
-            'runtime': runtime,
+            'runtime': runtime if runtime_seen(kill.snoop) else None,
             'limit_kind': kill.case.limit_kind,
             'limit_bytes': kill.case.mib << 20,
         },
     )
+    missing = {one['field'] for one in kill.record.get('missing', ())}
+    if ('runtime' in missing) == ('runtime' in kill.record):
+        yield f'missing: {sorted(missing)}'
     if kill.case.first:
         yield from differences(kill.record, {'victim_container_pid': 1})
 

@@ -110,7 +110,7 @@ class Check:
                 == before['restartCount'] + 1
                 and self.node.ready(case.pod),
             )
-        self.kills.append(Kill(variant, case, account, before, record))
+        self.kills.append(Kill(variant, snoop, case, account, before, record))
 
     def settle(self, variant):
         """What the kubelet says when it has had the time to say anything."""
@@ -179,8 +179,16 @@ class Check:
             self.results.add(f'{what}: pod and container', pod_errors(kill))
             self.results.add(f'{what}: the kernel log', log_errors(kill, log))
             self.results.add(f'{what}: what the kubelet says', kubelet_errors(kill))
+        self.keep_events()
         said = [kill.told() for kill in self.kills]
         (self.out / 'kills.json').write_text(json.dumps(said, indent=1))
+
+    def keep_events(self):
+        """What the kubelet wrote of the victims anywhere."""
+        pids = [f'pid: {kill.record["victim_pid"]}"' for kill in self.kills]
+        lines = (self.out / 'kubelet.log').read_text(encoding='utf-8', errors='replace')
+        told = [one for one in lines.splitlines() if any(pid in one for pid in pids)]
+        (self.out / 'kubelet.events').write_text('\n'.join(told) + '\n')
 
     def everything(self):
         self.go.mkdir()
