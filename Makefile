@@ -6,6 +6,7 @@
 # make demo       installs what is missing, builds, makes one contained OOM kill, shows the record
 # make check      installs what is missing, builds, runs every test; last line "N passed, N failed"
 # make check-long proofs that take longer
+# make check-kubelet  oomsnoop as a pod of a real kubelet, which is built first: a quarter of an hour
 # make unit | e2e | vm | lint | bench | install | clean
 
 VERSION := 0.1.0
@@ -162,6 +163,12 @@ check-long:
 	tools/install-deps check
 	+$(MAKE) --no-print-directory $(JOBS) all static workloads unit-bins
 	tests/check-long
+
+.PHONY: check-kubelet
+check-kubelet:
+	tools/install-deps kubelet
+	+$(MAKE) --no-print-directory image workloads
+	tests/kubelet/run
 
 bench:
 	tools/install-deps bench
