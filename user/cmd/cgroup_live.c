@@ -20,6 +20,7 @@
 #include "cmd/cgroup_told.h"
 #include "cmd/filter.h"
 #include "cmd/output.h"
+#include "cmd/probe.h"
 #include "cmd/stream.h"
 #include "facts/rights.h"
 #include "judge/judgement.h"
@@ -50,6 +51,7 @@ struct watcher {
 	struct coverage coverage;
 	struct sink_context sink;
 	int events_fd, signal_fd, epoll_fd;
+	int probe_fd; /* -1: nobody may ask */
 	bool woken; /* the kernel said that a kill was counted */
 	bool near;
 	uint64_t kills_seen; /* out of the file that wakes us */
@@ -295,6 +297,22 @@ static int watch_fd(const struct watcher *watcher, int fd, uint32_t events)
 	return epoll_ctl(watcher->epoll_fd, EPOLL_CTL_ADD, fd, &event) ? -errno : 0;
 }
 
+static int open_probe(struct watcher *watcher)
+{
+	watcher->probe_fd = probe_listen(watcher->options->probe);
+	return watcher->probe_fd < 0 ? watcher->probe_fd
+				     : watch_fd(watcher, watcher->probe_fd, EPOLLIN);
+}
+
+static void answer_probe(const struct watcher *watcher)
+{
+	struct probe_state state = {.tier = watcher->sink.tier,
+		.incidents = watcher->totals.incidents,
+		.victims = watcher->totals.victims};
+
+	probe_answer(watcher->probe_fd, &state);
+}
+
 static int open_loop(struct watcher *watcher)
 {
 	sigset_t signals;
@@ -311,6 +329,8 @@ static int open_loop(struct watcher *watcher)
 	if (watcher->signal_fd < 0 || watcher->epoll_fd < 0)
 		return -errno;
 	error = watch_fd(watcher, watcher->signal_fd, EPOLLIN);
+	if (!error && watcher->options->probe)
+		error = open_probe(watcher);
 	open_events(watcher);
 	if (!error && watcher->events_fd >= 0)
 		error = watch_fd(watcher, watcher->events_fd, EPOLLPRI);
@@ -339,6 +359,8 @@ static void take_events(struct watcher *watcher, const struct epoll_event *event
 			end_run(watcher, "signal");
 		else if (fd == watcher->events_fd)
 			read_events(watcher);
+		else if (fd == watcher->probe_fd)
+			answer_probe(watcher);
 		else if (fd == STDOUT_FILENO)
 			watcher->output_error = -EPIPE;
 	}
@@ -566,10 +588,11 @@ int cgroup_live_run(const struct live_options *options, const struct host_facts 
 	watcher->options = options;
 	watcher->host = host;
 	watcher->silent = options->silent;
-	watcher->events_fd = watcher->signal_fd = watcher->epoll_fd = -1;
+	watcher->events_fd = watcher->signal_fd = watcher->epoll_fd = watcher->probe_fd = -1;
 	status = run(watcher, store);
 	close_fd(watcher->events_fd);
 	close_fd(watcher->signal_fd);
+	close_fd(watcher->probe_fd);
 	close_fd(watcher->epoll_fd);
 	selfwatch_free(watcher->watch);
 	growth_free(watcher->growth);

@@ -2,6 +2,7 @@
 #include "cmd/need.h"
 
 #include "model/cgroup.h"
+#include "model/containers.h"
 #include "model/growth.h"
 #include "model/incidents.h"
 #include "model/process.h"
@@ -59,7 +60,7 @@ void need_of(const struct need_options *options, unsigned int shrink, struct nee
 	};
 	full = sizes->ring_bytes + KERNEL_BYTES + PROCESS_BYTES;
 	full += processes_bytes(sizes->processes) + cgroups_bytes(sizes->cgroups);
-	full += incidents_bytes(sizes->incidents);
+	full += containers_bytes(sizes->cgroups) + incidents_bytes(sizes->incidents);
 	if (options->recorder)
 		full += recorder_bytes(sizes);
 	if (options->store)

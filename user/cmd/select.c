@@ -120,7 +120,8 @@ static const char *const verdict_ids[] = {"own-limit", "ancestor-limit", "host-e
 	"limit-lowered", "victim-is-largest", "victim-not-largest", "swap-heavy", "tmpfs-held",
 	"kernel-memory-held", "no-process-holds-it", "hugetlb-held", "page-cache-dirty",
 	"no-victim", "fork-family", "group-kill", "steady-leak", "spike", "copy-on-write",
-	"grew-most", "no-process-grew", "repeated"};
+	"grew-most", "no-process-grew", "repeated", "victim-uncertain", "victim-not-seen",
+	"limit-not-here"};
 
 static uint64_t parse_number(
 	struct argp_state *state, const char *what, const char *text, uint64_t max)

@@ -31,6 +31,16 @@ struct containers {
 	struct container_entry *entries;
 };
 
+size_t containers_bytes(size_t capacity)
+{
+	const struct containers *table = NULL;
+
+	/* There are up to four places of the index for each entry. */
+	return sizeof(*table) + slots_bytes(capacity) +
+	       capacity * (sizeof(*table->entries) + sizeof(*table->pending) +
+				  4 * sizeof(*table->uids));
+}
+
 struct containers *containers_new(size_t capacity)
 {
 	struct containers *table;

@@ -21,6 +21,7 @@
 struct containers;
 
 struct containers *containers_new(size_t capacity); /* NULL with errno */
+size_t containers_bytes(size_t capacity); /* what it takes, once all of it is used */
 void containers_free(struct containers *table);
 
 /* A cgroup is there: its container is to be looked for, unless it is known. Opens nothing. */
