@@ -30,6 +30,7 @@ union sample {
 	struct ev_cgroup cgroup;
 	struct ev_sample sample;
 	struct ev_usage usage;
+	struct ev_kill_count kill_count;
 	char bytes[2048];
 };
 
@@ -46,10 +47,11 @@ static const size_t sizes[] = {
 	[EV_CGROUP] = sizeof(struct ev_cgroup),
 	[EV_SAMPLE] = sizeof(struct ev_sample),
 	[EV_USAGE] = sizeof(struct ev_usage),
+	[EV_KILL_COUNT] = sizeof(struct ev_kill_count),
 };
 
 #define FIRST EV_CONTEXT
-#define LAST EV_USAGE
+#define LAST EV_KILL_COUNT
 
 static union sample sample_of(unsigned int kind)
 {

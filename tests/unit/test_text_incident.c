@@ -82,6 +82,33 @@ static void a_pods_limit(void **state)
 	assert_golden("pod-limit");
 }
 
+/* Version 1 has no memory.events, and each cgroup counts alone. */
+static void kills_of_version_one_count_where_the_victim_lived(void **state)
+{
+	(void)state;
+	fix_ancestor();
+	for (unsigned int i = 0; i < fix_incident.level_count; i++)
+		fix_incident.levels[i].flags &= ~(uint32_t)EV_LEVEL_V2;
+	fix_incident.levels[1].events[EV_EVENT_OOM_KILL] = 0;
+	emit();
+	assert_true(shows("memory.oom_control of the limit's cgroup: oom_kill 0;"));
+	assert_true(shows(" oom_kill 1. It counts where the"));
+	assert_false(shows("memory.events"));
+}
+
+/* Nothing can be misread where both are one cgroup, or the counts are not known. */
+static void events_are_told_only_where_they_mislead(void **state)
+{
+	(void)state;
+	fix_memcg_kill();
+	emit();
+	assert_false(shows(" events "));
+	fix_ancestor();
+	fix_incident.levels[0].events_local[EV_EVENT_OOM_KILL] = UNKNOWN_U64;
+	emit();
+	assert_false(shows(" events "));
+}
+
 static void hostile_names(void **state)
 {
 	(void)state;
@@ -372,6 +399,8 @@ int main(void)
 		cmocka_unit_test(ancestor_limit),
 		cmocka_unit_test(a_container_of_a_pod),
 		cmocka_unit_test(a_pods_limit),
+		cmocka_unit_test(kills_of_version_one_count_where_the_victim_lived),
+		cmocka_unit_test(events_are_told_only_where_they_mislead),
 		cmocka_unit_test(hostile_names),
 		cmocka_unit_test(memory_and_swap_of_version_one),
 		cmocka_unit_test(whoever_asks_dies),

@@ -79,8 +79,10 @@ static int level_counted(const struct incident *incident)
 	for (unsigned int i = 0; i < incident->level_count; i++) {
 		const struct incident_level *level = &incident->levels[i];
 
-		if (level->oom_local != UNKNOWN_U64 && level->oom_local_before != UNKNOWN_U64 &&
-			level->oom_local > level->oom_local_before)
+		uint64_t counted = level->events_local[EV_EVENT_OOM];
+
+		if (counted != UNKNOWN_U64 && level->oom_local_before != UNKNOWN_U64 &&
+			counted > level->oom_local_before)
 			return i;
 	}
 	return -1;

@@ -107,10 +107,12 @@ struct incident_level {
 	uint64_t usage_pages, max_pages, high_pages, min_pages, low_pages, watermark_pages;
 	uint64_t failcnt;
 	uint64_t swap_usage_pages, swap_max_pages, kmem_usage_pages;
-	uint64_t events[EV_EVENT_COUNT];
-	uint64_t oom_local; /* how often this very limit invoked the OOM killer, this time included
-			     */
-	uint64_t oom_local_before; /* the same at the last look; UNKNOWN_U64: there was none */
+	/* As they stood when the kernel chose; oom_kill and oom_group_kill when it had killed. */
+	uint64_t events[EV_EVENT_COUNT]; /* v2: with those of the cgroups below */
+	uint64_t
+		events_local[EV_EVENT_COUNT]; /* of this very cgroup: its oom is how often this very
+					       * limit invoked the OOM killer, this time included */
+	uint64_t oom_local_before; /* that at the last look; UNKNOWN_U64: there was none */
 	uint64_t freed_usage_pages; /* usage once a victim's memory was gone; UNKNOWN_U64: not seen
 				     */
 };

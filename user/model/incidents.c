@@ -485,6 +485,11 @@ void incidents_fact(struct incidents *incidents, const struct fact *fact)
 			incidents->totals.orphans++;
 		}
 		return;
+	case EV_KILL_COUNT:
+		slot = slot_find(incidents, fact->hdr.incident);
+		if (slot)
+			incident_count(&slot->incident, &fact->kill_count);
+		return;
 	case EV_CONTEXT:
 	case EV_TASK:
 	case EV_LEVEL:

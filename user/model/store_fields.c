@@ -267,8 +267,9 @@ static const struct field level_fields[] = {
 	LEVEL(FIELD_U64, "swap_max_pages", swap_max_pages, COUNTER_MAX, NULL),
 	LEVEL(FIELD_U64, "kmem_usage_pages", kmem_usage_pages, COUNTER_MAX, NULL),
 	EVENTS(LEVEL, "events_", events),
-	LEVEL(FIELD_U64, "oom_local", oom_local, 0, "times that this very limit asked for a kill"),
-	LEVEL(FIELD_U64, "oom_local_before", oom_local_before, 0, "the same at the last look"),
+	EVENTS(LEVEL, "events_local_", events_local),
+	LEVEL(FIELD_U64, "oom_local_before", oom_local_before, 0,
+		"events_local_oom at the last look"),
 	LEVEL(FIELD_U64, "freed_usage_pages", freed_usage_pages, COUNTER_MAX,
 		"usage once the victim's memory was gone"),
 };

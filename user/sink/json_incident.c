@@ -143,6 +143,15 @@ static void put_zones(
 	json_end_filled(buf, start, ']');
 }
 
+static void put_counts(struct buf *buf, const char *key, const uint64_t events[EV_EVENT_COUNT])
+{
+	size_t start = json_begin(buf, key, '{');
+
+	for (unsigned int i = 0; i < EV_EVENT_COUNT; i++)
+		json_add_u64(buf, event_names[i], events[i]);
+	json_end_filled(buf, start, '}');
+}
+
 static void put_level(struct buf *buf, const struct incident_level *level, const char *path,
 	bool is_limit, bool imported, uint32_t page_size)
 {
@@ -165,6 +174,8 @@ static void put_level(struct buf *buf, const struct incident_level *level, const
 	/* A log names the one that died as a group, and says nothing of others. */
 	if (!imported || level->flags & EV_LEVEL_OOM_GROUP)
 		json_add_bool(buf, "oom_group", (level->flags & EV_LEVEL_OOM_GROUP) != 0);
+	put_counts(buf, "events", level->events);
+	put_counts(buf, "events_local", level->events_local);
 	json_end(buf, '}');
 }
 

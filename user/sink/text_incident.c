@@ -637,6 +637,7 @@ static void put_all(struct text_view *view)
 		put_limit_memcg(view);
 	else
 		put_limit_machine(view);
+	text_events(view);
 	put_why(view);
 	text_history(view);
 	text_victim(view);

@@ -26,6 +26,7 @@ union record {
 	struct ev_cgroup cgroup;
 	struct ev_sample sample;
 	struct ev_usage usage;
+	struct ev_kill_count kill_count;
 };
 
 static bool adj_valid(__s32 adj)
@@ -123,6 +124,7 @@ static const struct kind {
 	[EV_CGROUP] = {sizeof(struct ev_cgroup), cgroup_valid, TEXT(ev_cgroup, path)},
 	[EV_SAMPLE] = {sizeof(struct ev_sample), sample_valid, 0, 0},
 	[EV_USAGE] = {sizeof(struct ev_usage), NULL, 0, 0},
+	[EV_KILL_COUNT] = {sizeof(struct ev_kill_count), NULL, 0, 0},
 };
 
 static const struct kind *kind_of(unsigned int number)

@@ -26,6 +26,7 @@ struct fact {
 		struct ev_cgroup cgroup;
 		struct ev_sample sample;
 		struct ev_usage usage;
+		struct ev_kill_count kill_count;
 	};
 	/*
 	 * The record's long string with an end, and its length: a level's name, a cgroup's path, a
