@@ -87,13 +87,15 @@ def allowed(security):
 class Container:
     """with Container(NAME, SPEC, CONTAINER) as tracer: runs until the end of the block.
 
-    SPEC and CONTAINER are as in a resolved manifest. `extra` arguments are put behind its own. Host
+    SPEC and CONTAINER are as in a resolved manifest. `extra` arguments are put behind its own; `fields` are
+    what the kubelet would know by then ('metadata.uid'), for the arguments that name them. Host
     paths that are not on this machine are empty folders, as DirectoryOrCreate makes them."""
 
-    def __init__(self, name, spec, container, extra=()):
+    def __init__(self, name, spec, container, extra=(), fields=None):
         self.name = f'oomsnoop-rights-{os.getpid()}-{name}'
         self.spec, self.container, self.extra = spec, container, list(extra)
         self.folder = Path(tempfile.mkdtemp(prefix='oomsnoop-bundle-'))
+        self.fields = fields or {}
         self.process = None
 
     # --- the runtime's configuration ---
@@ -112,6 +114,17 @@ class Container:
                 'options': ['rbind', 'ro' if mount.get('readOnly') else 'rw', 'rslave'],
             }
 
+    def arguments(self):
+        """With $(NAME) put in, as the kubelet does it."""
+        known = {
+            f'$({one["name"]})': self.fields[one['valueFrom']['fieldRef']['fieldPath']]
+            for one in self.container.get('env', [])
+        }
+        for argument in self.container['args']:
+            for name, value in known.items():
+                argument = argument.replace(name, value)
+            yield argument
+
     def configuration(self, image):
         subprocess.run(['runc', 'spec'], cwd=self.folder, check=True)
         path = self.folder / 'config.json'
@@ -120,7 +133,7 @@ class Container:
         names = allowed(security)
         process = config['process']
         process['terminal'] = False
-        process['args'] = [*image['Entrypoint'], *self.container['args'], *self.extra]
+        process['args'] = [*image['Entrypoint'], *self.arguments(), *self.extra]
         process['env'] = image['Env']
         process['user'] = {'uid': security['runAsUser'], 'gid': security.get('runAsGroup', 0)}
         process['capabilities'] = {kind: names for kind in ('bounding', 'effective', 'permitted')}

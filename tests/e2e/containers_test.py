@@ -473,6 +473,8 @@ def main():
         print(f'containers_test: needs root, {needs}', file=sys.stderr)
         return 69
     results = Results(options.quiet)
+    # Whoever ends the test ends what it has started.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     with contextlib.ExitStack() as stack:
         world = World(options, stack)
         run_all(world, results, options.test)

@@ -4,7 +4,6 @@
 capabilities, containers as the manifests describe them, its own memory limit. Makes contained OOM
 kills in memory cgroups of its own. Needs root, runc and the image (make image). Prints "ok NAME" and
 "FAIL NAME: why" lines and a last line of sums."""
-import argparse
 import json
 import os
 import shutil
@@ -15,10 +14,10 @@ import tempfile
 from pathlib import Path
 
 import manifests
+import suite
 from bundle import IMAGE, Container
 from cgroup import Cgroup, eat
-from cli_test import EX_UNAVAILABLE, EX_USAGE, Tracer, check, differ, records, run
-from results import Results
+from cli_test import EX_UNAVAILABLE, EX_USAGE, Tracer, differ, records, run
 
 TOP = Path(__file__).resolve().parents[2]
 NEEDED = ('bpf', 'perfmon')
@@ -149,7 +148,8 @@ def container_errors(folder):
     spec, container = manifest(folder)
     with Cgroup('rights', 16) as cgroup:
         extra = ['--max-events=1', f'--cgroup={cgroup.shown}']
-        with Container(folder.replace('/', '-'), spec, container, extra) as tracer:
+        fields = {'metadata.uid': cgroup.shown.rpartition('/')[2]}
+        with Container(folder.replace('/', '-'), spec, container, extra, fields) as tracer:
             tracer.wait_ready()
             status, said = tracer.probe(container['readinessProbe']['exec']['command'])
             yield from differ('probe', (status, json.loads(said)['incidents']), (0, 0))
@@ -257,33 +257,7 @@ def test_probe_refuses(binary):
         yield from differ(f'{options}', run(binary, *options)[0], EX_USAGE)
 
 
-def tests():
-    return {
-        name.removeprefix('test_').replace('_', '-'): test
-        for name, test in globals().items()
-        if name.startswith('test_')
-    }
-
-
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument('binary', nargs='?', default=TOP / 'build' / 'oomsnoop', type=Path)
-    parser.add_argument('-q', '--quiet', action='store_true')
-    parser.add_argument('-t', '--test', action='append', help='only this test')
-    options = parser.parse_args()
-    if os.geteuid() != 0 or not options.binary.exists() or not IMAGE.exists():
-        print(f'rights_test: needs root, {options.binary} and {IMAGE}', file=sys.stderr)
-        return 69
-    results = Results(options.quiet)
-    with tempfile.TemporaryDirectory() as folder:
-        # Where another user may start it, too.
-        os.chmod(folder, 0o755)
-        binary = shutil.copy(options.binary, folder)
-        for name, test in tests().items():
-            if not options.test or name in options.test:
-                results.add(f'rights/{name}', check(test, binary))
-    return results.finish()
-
-
 if __name__ == '__main__':
-    sys.exit(main())
+    if not IMAGE.exists():
+        sys.exit(f'rights: there is no {IMAGE}: make image')
+    sys.exit(suite.main('rights', __doc__, suite.tests_of(globals())))

@@ -248,6 +248,25 @@ static void two_of_two(void **state)
 	assert_int_equal(incident->self.unseen, 0);
 }
 
+/* It may have ended by itself: the kernel would have taken the larger one. */
+static void a_small_one_while_a_larger_one_lives(void **state)
+{
+	const struct incident *incident;
+
+	(void)state;
+	make(true, false);
+	begin(), see(1, 2), see(50, 1), see(52, 10), end();
+	begin(), see(1, 2), see(52, 10);
+	world.kills = world.oom = 1;
+	end();
+	incident = taken();
+	assert_int_equal(incident->self.certainty, SELF_POSSIBLE);
+	assert_int_equal(incident->self.vanished, 1);
+	assert_int_equal(incident->victim_count, 1);
+	assert_int_equal(incident->victims[0].task.tgid, 50);
+	assert_int_equal(incident->victims[0].why, VICTIM_POSSIBLE);
+}
+
 static void three_vanished_and_one_was_killed(void **state)
 {
 	const struct incident *incident;
@@ -579,6 +598,7 @@ int main(void)
 		cmocka_unit_test_teardown(who_ended_before_is_not_suspected, tear_down),
 		cmocka_unit_test_teardown(sigkill_seen_is_certain, tear_down),
 		cmocka_unit_test_teardown(two_of_two, tear_down),
+		cmocka_unit_test_teardown(a_small_one_while_a_larger_one_lives, tear_down),
 		cmocka_unit_test_teardown(three_vanished_and_one_was_killed, tear_down),
 		cmocka_unit_test_teardown(the_largest_by_far, tear_down),
 		cmocka_unit_test_teardown(not_the_largest_of_all, tear_down),

@@ -12,8 +12,8 @@ cd "$DIR" || exit 1
 /bin/oomsnoop --json --ready-fd 3 3>ready >records 2>stderr &
 watcher=$!
 until grep -q READY ready || ! kill -0 $watcher; do sleep 0.1; done
-"$BIN/grow" -i 60 -s 2048 anon 200 >work 2>&1
-[ -z "$NESTED" ] || "$BIN/eat" -c nested-eater -w go anon 200 >work.nested 2>&1
+"$BIN/grow" -i 60 -s 1024 anon 200 >work 2>&1
+[ -z "$NESTED" ] || "$BIN/grow" -c nested-eater -w go -i 60 -s 1024 anon 200 >work.nested 2>&1
 /bin/oomsnoop doctor --json >doctor 2>&1
 kill -TERM $watcher
 wait $watcher

@@ -36,7 +36,11 @@ static void judge_who(struct scene *scene)
 	const struct incident_self *self = &scene->incident->self;
 	struct verdict *verdict;
 
-	if (self->certainty == SELF_POSSIBLE) {
+	if (self->certainty == SELF_POSSIBLE && self->vanished <= self->kills) {
+		verdict = verdict_new(scene, "victim-uncertain", CONFIDENCE_CERTAIN);
+		verdict_claim(verdict,
+			"What vanished may have ended by itself, since larger processes live on: what was killed may have come and gone between two looks.");
+	} else if (self->certainty == SELF_POSSIBLE) {
 		verdict = verdict_new(scene, "victim-uncertain", CONFIDENCE_CERTAIN);
 		verdict_claim(verdict,
 			"%u of the %u processes that vanished %s killed; which cannot be told from here. The largest is named first.",

@@ -298,6 +298,31 @@ static bool is_far_ahead(
 	return count < 2 || first > FAR_AHEAD * weight_of(watch, &list[1]->task);
 }
 
+static bool is_listed(
+	const struct task_facts *task, struct self_process *const *list, unsigned int count)
+{
+	for (unsigned int i = 0; i < count; i++)
+		if (list[i]->task.tgid == task->tgid && list[i]->task.start_ns == task->start_ns)
+			return true;
+	return false;
+}
+
+/* Somebody larger lives on: what vanished may have ended by itself, and the one that was killed
+ * have come and gone between two looks. */
+static bool is_outweighed(
+	const struct selfwatch *watch, struct self_process *const *list, unsigned int count)
+{
+	int64_t least = weight_of(watch, &list[count - 1]->task);
+
+	for (unsigned int i = 0; i < watch->incident.candidate_count; i++) {
+		const struct candidate *candidate = &watch->incident.candidates[i];
+
+		if (candidate->weight > least && !is_listed(&candidate->task, list, count))
+			return true;
+	}
+	return false;
+}
+
 static void put_victim(struct selfwatch *watch, struct incident *ret, struct self_process *process,
 	enum victim_why why)
 {
@@ -327,9 +352,10 @@ static void choose(struct selfwatch *watch, struct incident *ret, struct self_pr
 	uint32_t kills = watch->episode.kills;
 	enum victim_why why = VICTIM_VANISHED;
 
-	if (count <= kills) {
-		ret->self.certainty =
-			count == all && all_killed(list, count) ? SELF_CERTAIN : SELF_LIKELY;
+	if (count <= kills && all_killed(list, count)) {
+		ret->self.certainty = count == all ? SELF_CERTAIN : SELF_LIKELY;
+	} else if (count <= kills && !is_outweighed(watch, list, count)) {
+		ret->self.certainty = SELF_LIKELY;
 	} else if (kills == 1 && is_far_ahead(watch, list, count)) {
 		ret->self.certainty = SELF_LIKELY;
 		count = 1;
