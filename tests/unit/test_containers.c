@@ -13,8 +13,9 @@
 
 #define SECOND 1000000000ULL
 #define MANY 5000
-#define FILES 500 /* each is a folder and a file, which take the disk longer to make than to read  \
-		   */
+#define FILES                                                                                      \
+	500 /* each is a folder and a file, which take the disk longer to make than to read        \
+	     */
 #define POD "/kubepods/burstable/pod" UID "/"
 
 struct world {

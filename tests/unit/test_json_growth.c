@@ -383,7 +383,8 @@ static void a_cgroup_that_changed_is_a_line(void **state)
 static void emit_pressure(const char *path, const char *why)
 {
 	empty();
-	assert_int_equal(json_pressure(&out, &fix_context, FIX_TIME_NS, &pressure, path, NULL, why), 0);
+	assert_int_equal(
+		json_pressure(&out, &fix_context, FIX_TIME_NS, &pressure, path, NULL, why), 0);
 	parse_line();
 	assert_text("type", "pressure");
 }
