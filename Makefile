@@ -2,9 +2,11 @@
 #
 # make            build/oomsnoop
 # make static     build/oomsnoop-static: no shared library at all, stripped
+# make image      build/oomsnoop-image.tar: a container image with nothing but that and its licences
 # make demo       installs what is missing, builds, makes one contained OOM kill, shows the record
 # make check      installs what is missing, builds, runs every test; last line "N passed, N failed"
 # make check-long proofs that take longer
+# make check-kubelet  oomsnoop as a pod of a real kubelet, which is built first: a quarter of an hour
 # make unit | e2e | vm | lint | bench | install | clean
 
 VERSION := 0.1.0
@@ -16,6 +18,9 @@ CLANG ?= clang
 BPFTOOL ?= $(shell command -v bpftool || echo /usr/sbin/bpftool)
 ARCH := $(shell uname -m | sed -e s/x86_64/x86/ -e s/aarch64/arm64/)
 
+# What builds a lot does so on all CPUs, whether make was given -j or not.
+JOBS = $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(shell nproc))
+
 # V=1 shows the commands.
 Q := $(if $(V),,@)
 
@@ -24,7 +29,7 @@ WARN := -Wall -Wextra -Werror -Wformat=2 -Wshadow -Wstrict-prototypes -Wmissing-
 CPPFLAGS := -D_GNU_SOURCE -DOOMSNOOP_VERSION='"$(VERSION)"' -Iuser -Ibpf -I$(B)
 CFLAGS ?= -O2 -g
 CFLAGS += -std=gnu17 -fno-omit-frame-pointer $(WARN)
-LDLIBS := -lbpf -lelf -lz -llzma -lzstd -lcap-ng -lsqlite3 -lm -pthread
+LDLIBS := -lbpf -lelf -lz -llzma -lzstd -lcap-ng -lsqlite3 -ljansson -lm -pthread
 
 # The object that defines the maps goes first: bpftool's linker takes their place from the first mention.
 BPF_SRCS := bpf/state.bpf.c $(filter-out bpf/state.bpf.c,$(wildcard bpf/*.bpf.c))
@@ -41,7 +46,7 @@ USER_OBJS += $(B)/page/assets.o
 BPF_USER := user/source/loader.c user/source/ring.c user/source/probe.c user/source/census.c \
 	user/source/arm.c
 PURE_OBJS := $(filter-out $(BPF_USER:%.c=$(B)/%.o) $(B)/user/cmd/%.o,$(USER_OBJS)) $(B)/user/cmd/filter.o \
-	$(B)/user/cmd/when.o $(B)/user/cmd/select.o
+	$(B)/user/cmd/when.o $(B)/user/cmd/select.o $(B)/user/cmd/need.o
 PURE_LIB := $(B)/liboomsnoop-pure.a
 
 all: $(B)/oomsnoop
@@ -82,8 +87,13 @@ $(B)/oomsnoop: $(USER_OBJS) $(B)/user/main.o
 
 static: $(B)/oomsnoop-static
 $(B)/oomsnoop-static: $(USER_OBJS) $(B)/user/main.o
-	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -static -Wl,--gc-sections,--no-warnings -o $@ $^ $(LDLIBS)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -static -Wl,--gc-sections,--no-warnings,-Map=$@.map -o $@ $^ $(LDLIBS)
 	$(Q)strip $@
+
+# A container image of it: for `docker load`, `podman load`, `ctr images import` and skopeo.
+image: $(B)/oomsnoop-image.tar
+$(B)/oomsnoop-image.tar: $(B)/oomsnoop-static packaging/container/build
+	$(Q)packaging/container/build $(B)/oomsnoop-static $(VERSION) $@
 
 # --- tests ---
 UNIT_SRCS := $(wildcard tests/unit/test_*.c)
@@ -98,7 +108,7 @@ $(B)/tests/unit/%: tests/unit/%.c $(PURE_LIB)
 
 $(B)/tests/page/make_page: tests/page/make_page.c $(PURE_LIB)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(CPPFLAGS) -Itests/unit $(CFLAGS) -MMD -MP -o $@ $< $(PURE_LIB) -lcmocka -lsqlite3 -lz -llzma -lzstd -lm -pthread
+	$(Q)$(CC) $(CPPFLAGS) -Itests/unit $(CFLAGS) -MMD -MP -o $@ $< $(PURE_LIB) -lcmocka -ljansson -lsqlite3 -lz -llzma -lzstd -lm -pthread
 
 page-tool: $(B)/tests/page/make_page
 
@@ -117,7 +127,7 @@ unit: unit-bins
 	tests/unit/run $(UNIT_BINS)
 
 unit-san:
-	+$(MAKE) --no-print-directory B=$(B)/san CFLAGS="-g $(SAN_FLAGS)" unit-bins
+	+$(MAKE) --no-print-directory $(JOBS) B=$(B)/san CFLAGS="-g $(SAN_FLAGS)" unit-bins
 	tests/unit/run $(UNIT_SRCS:tests/unit/%.c=$(B)/san/tests/unit/%)
 
 # Every pure source again, watched by libFuzzer: tests/fuzz/run.
@@ -141,22 +151,28 @@ lint: $(B)/oomsnoop unit-bins workloads
 
 demo:
 	tools/install-deps build
-	+$(MAKE) --no-print-directory $(B)/oomsnoop $(B)/tests/workloads/cow
+	+$(MAKE) --no-print-directory $(JOBS) $(B)/oomsnoop $(B)/tests/workloads/cow
 	tools/demo
 
 check:
 	tools/install-deps check
-	+$(MAKE) --no-print-directory all static workloads unit-bins page-tool
+	+$(MAKE) --no-print-directory $(JOBS) all static image workloads unit-bins page-tool
 	tests/check
 
 check-long:
 	tools/install-deps check
-	+$(MAKE) --no-print-directory all static workloads unit-bins
+	+$(MAKE) --no-print-directory $(JOBS) all static workloads unit-bins
 	tests/check-long
+
+.PHONY: check-kubelet
+check-kubelet:
+	tools/install-deps kubelet
+	+$(MAKE) --no-print-directory image workloads
+	tests/kubelet/run
 
 bench:
 	tools/install-deps bench
-	+$(MAKE) --no-print-directory all static workloads $(PURE_LIB)
+	+$(MAKE) --no-print-directory $(JOBS) all static workloads $(PURE_LIB)
 	tools/bench/run
 
 install: $(B)/oomsnoop
@@ -169,5 +185,5 @@ clean:
 	rm -rf $(B)
 
 -include $(USER_OBJS:.o=.d) $(FUZZ_OBJS:.o=.d) $(UNIT_BINS:=.d)
-.PHONY: again page-tool all static workloads unit-bins unit unit-san lint demo check check-long bench install clean
+.PHONY: again page-tool all static image workloads unit-bins unit unit-san lint demo check check-long bench install clean
 .DELETE_ON_ERROR:

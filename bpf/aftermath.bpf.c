@@ -90,9 +90,9 @@ static __always_inline int mm_freed(struct mm_struct *mm)
 {
 	struct task_struct *current = (void *)bpf_get_current_task();
 	struct cgroup_subsys_state *css;
-	u64 key = (u64)mm;
+	u64 key = (u64)mm, chain;
 	struct ev_mm_freed *e;
-	u32 *number, i;
+	u32 *number, killed, i;
 
 	number = bpf_map_lookup_elem(&killed_mms, &key);
 	if (!number)
@@ -102,9 +102,11 @@ static __always_inline int mm_freed(struct mm_struct *mm)
 		drop_count(EV_DROP_INCIDENT);
 		return 0;
 	}
-	hdr_fill(&e->hdr, sizeof(*e), EV_MM_FREED, *number);
+	killed = *number;
+	hdr_fill(&e->hdr, sizeof(*e), EV_MM_FREED, killed);
 	e->mm = key;
 	css = is_victim(current, mm) ? css_of_task(current) : NULL;
+	chain = address_of(css);
 	for (i = 0; i < EV_FREED_LEVELS; i++) {
 		struct mem_cgroup *memcg = memcg_of_css(css);
 
@@ -115,6 +117,8 @@ static __always_inline int mm_freed(struct mm_struct *mm)
 		css = BPF_CORE_READ(css, parent);
 	}
 	bpf_ringbuf_submit(e, wake_flag(true));
+	if (!scope_hooked)
+		counts_send(chain, killed);
 	bpf_map_delete_elem(&killed_mms, &key);
 	return 0;
 }

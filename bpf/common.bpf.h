@@ -174,6 +174,7 @@ int candidate_hold(u64 task_address, u64 totalpages);
 int candidate_send(u32 at);
 int candidates_send_row(u32 from);
 int candidates_send(void);
+int counts_send(u64 css_address, u32 number);
 u64 process_mm(u64 task_address);
 
 static __always_inline u64 memcg_id(struct cgroup_subsys_state *css)

@@ -26,7 +26,7 @@
 #include <linux/types.h>
 #endif
 
-#define EV_VERSION 1
+#define EV_VERSION 2
 #define EV_UNKNOWN (~0ULL)
 
 #define EV_COMM_LEN 16 /* TASK_COMM_LEN */
@@ -51,6 +51,7 @@ enum ev_kind {
 	EV_CGROUP = 10, /* a cgroup of the memory hierarchy was made or removed */
 	EV_SAMPLE = 11, /* the recorder: one process's counters at one moment */
 	EV_USAGE = 12, /* the recorder: one memory cgroup's counters at one moment */
+	EV_KILL_COUNT = 13, /* what kills have added to the events of one level of a memcg chain */
 	EV_SIGNAL = 16, /* a signal that kills, and was not the OOM killer's as far as is known */
 };
 
@@ -203,8 +204,21 @@ struct ev_level {
 	__u64 swap_max_pages;
 	__u64 kmem_usage_pages; /* v1; else EV_UNKNOWN */
 	__u64 events[EV_EVENT_COUNT]; /* of this cgroup and those below it */
-	__u64 oom_local; /* how often this very cgroup's limit invoked the OOM killer */
+	__u64 events_local[EV_EVENT_COUNT]; /* of this very cgroup */
 	char name[EV_NAME_LEN];
+};
+
+/*
+ * The kernel counts a kill after it has chosen: in a level's own record it may not be counted yet.
+ * Told when out_of_memory() returns; where that is not hooked, when a victim's memory is gone.
+ */
+struct ev_kill_count {
+	struct ev_hdr hdr;
+	__u64 id; /* kernfs id */
+	__u64 oom_kill; /* of this cgroup and those below it */
+	__u64 oom_group_kill;
+	__u64 oom_kill_local; /* of this very cgroup */
+	__u64 oom_group_kill_local;
 };
 
 enum ev_end_choice {
@@ -466,6 +480,7 @@ struct oom_scope {
 	__u64 owner; /* pid_tgid of the thread inside out_of_memory(); stays after it where no hook
 		      tells the end */
 	__u64 oc;
+	__u64 css; /* of the chain that was told */
 	__u64 last_mm; /* of the victim marked last */
 	__u64 last_ns;
 	__u32 number;

@@ -14,7 +14,8 @@
 #define NO_KILL_GAP_NS 1000000000ULL
 
 #define level_event(e, memcg, slot, name)                                                          \
-	((e)->events[slot] = memcg_event(memcg, memory_events, name))
+	((e)->events[slot] = memcg_event(memcg, memory_events, name),                              \
+		(e)->events_local[slot] = memcg_event(memcg, memory_events_local, name))
 
 static __always_inline void level_fill_counters(struct ev_level *e, struct mem_cgroup *memcg)
 {
@@ -38,7 +39,6 @@ static __always_inline void level_fill_counters(struct ev_level *e, struct mem_c
 	level_event(e, memcg, EV_EVENT_OOM, MEMCG_OOM);
 	level_event(e, memcg, EV_EVENT_OOM_KILL, MEMCG_OOM_KILL);
 	level_event(e, memcg, EV_EVENT_OOM_GROUP_KILL, MEMCG_OOM_GROUP_KILL);
-	e->oom_local = memcg_event(memcg, memory_events_local, MEMCG_OOM);
 }
 
 __noinline int level_send(u64 css_address, u64 limit_id, u32 role, u32 index)
@@ -89,6 +89,37 @@ __noinline int levels_send(u64 css_address, u64 limit_id, u32 role)
 	return 0;
 }
 
+static __always_inline void count_send(struct cgroup_subsys_state *css, u32 number)
+{
+	struct mem_cgroup *memcg = memcg_of_css(css);
+	struct ev_kill_count *e = bpf_ringbuf_reserve(&events, sizeof(*e), 0);
+
+	if (!e) {
+		drop_count(EV_DROP_INCIDENT);
+		return;
+	}
+	hdr_fill(&e->hdr, sizeof(*e), EV_KILL_COUNT, number);
+	e->id = memcg_id(css);
+	e->oom_kill = memcg_event(memcg, memory_events, MEMCG_OOM_KILL);
+	e->oom_group_kill = memcg_event(memcg, memory_events, MEMCG_OOM_GROUP_KILL);
+	e->oom_kill_local = memcg_event(memcg, memory_events_local, MEMCG_OOM_KILL);
+	e->oom_group_kill_local = memcg_event(memcg, memory_events_local, MEMCG_OOM_GROUP_KILL);
+	bpf_ringbuf_submit(e, wake_flag(false));
+}
+
+/* What the kernel has counted as killed by now, on every level from a cgroup to the root. */
+__noinline int counts_send(u64 css_address, u32 number)
+{
+	struct cgroup_subsys_state *css = (void *)css_address;
+	u32 i;
+
+	for (i = 0; i < EV_MAX_LEVELS && css; i++) {
+		count_send(css, number);
+		css = BPF_CORE_READ(css, parent);
+	}
+	return 0;
+}
+
 /* Is memory.oom.group set on the way from a cgroup to the root? The kernel looks no further than
  * the limit's level. */
 __noinline int chain_has_group(u64 css_address)
@@ -112,6 +143,7 @@ static __always_inline void scope_begin(u64 owner, u64 oc)
 	scope.number = last_number;
 	scope.owner = owner;
 	scope.oc = oc;
+	scope.css = 0;
 	scope.last_mm = 0;
 	scope.last_ns = 0;
 	scope.open = true;
@@ -162,6 +194,7 @@ __noinline int context_send(u64 oc_address, u64 message_address, u64 victim_addr
 
 	css = victim ? css_of_task(victim) : oc ? css_of_memcg(BPF_CORE_READ(oc, memcg)) : NULL;
 	scope.context_sent = true;
+	scope.css = address_of(css);
 	scope.group = chain_has_group(address_of(css));
 	e = bpf_ringbuf_reserve(&events, sizeof(*e), 0);
 	if (!e) {
@@ -250,6 +283,8 @@ static __noinline int oom_leave(struct oom_control *oc, bool returned)
 			context_send(address_of(oc), 0, 0);
 		}
 	}
+	if (scope.marked)
+		counts_send(scope.css, scope.number);
 	e = bpf_ringbuf_reserve(&events, sizeof(*e), 0);
 	if (!e) {
 		drop_count(EV_DROP_INCIDENT);

@@ -9,6 +9,7 @@
 #include "cmd/list.h"
 #include "cmd/live.h"
 #include "cmd/parse.h"
+#include "cmd/probe.h"
 #include "cmd/rank.h"
 #include "cmd/record.h"
 #include "cmd/report.h"
@@ -22,6 +23,7 @@ static const struct {
 } commands[] = {
 	{"doctor", "oomsnoop doctor", cmd_doctor},
 	{"parse", "oomsnoop parse", cmd_parse},
+	{"probe", "oomsnoop probe", cmd_probe},
 	{"rank", "oomsnoop rank", cmd_rank},
 	{"record", "oomsnoop record", cmd_record},
 	{"list", "oomsnoop list", cmd_list},

@@ -3,13 +3,11 @@
 """cli_test.py [-q] [BINARY]: oomsnoop's command line on this machine: rights, options, bad input,
 broken outputs, signals, filters, hostile names. Makes contained OOM kills in a memory cgroup of its
 own. Needs root. Prints "ok NAME" and "FAIL NAME: why" lines and a last line of sums."""
-import argparse
 import json
 import os
 import pty
 import re
 import select
-import shutil
 import signal
 import subprocess
 import sys
@@ -17,8 +15,8 @@ import tempfile
 import time
 from pathlib import Path
 
+import suite
 from cgroup import Cgroup, HOSTILE_COMM, eat
-from results import Results
 
 TOP = Path(__file__).resolve().parents[2]
 EX_USAGE, EX_UNAVAILABLE, EX_IOERR, EX_NOPERM = 64, 69, 74, 77
@@ -117,19 +115,23 @@ def without(*capabilities):
 def test_not_root(binary):
     nobody = ['setpriv', '--reuid=65534', '--regid=65534', '--clear-groups']
     yield from status_errors(
-        run(binary, '--json', '--timeout', '1', wrap=nobody), EX_NOPERM, names='CAP_BPF'
+        run(binary, '--json', '--source', 'bpf', '--timeout', '1', wrap=nobody),
+        EX_NOPERM,
+        names='CAP_BPF',
     )
 
 
 def test_no_cap_bpf(binary):
-    result = run(binary, '--json', '--timeout', '1', wrap=without('bpf', 'sys_admin', 'syslog'))
+    result = run(binary, '--json', '--source', 'bpf', '--timeout', '1', wrap=without('bpf', 'sys_admin'))
     yield from status_errors(result, EX_NOPERM, names='CAP_BPF')
     if b'CAP_PERFMON' in result[2]:
         yield 'stderr names CAP_PERFMON, which is there'
 
 
 def test_no_cap_perfmon(binary):
-    result = run(binary, '--json', '--timeout', '1', wrap=without('perfmon', 'sys_admin', 'syslog'))
+    result = run(
+        binary, '--json', '--source', 'bpf', '--timeout', '1', wrap=without('perfmon', 'sys_admin')
+    )
     yield from status_errors(result, EX_NOPERM, names='CAP_PERFMON')
 
 
@@ -499,49 +501,5 @@ def test_doctor(binary):
         yield 'doctor --json is no JSON object'
 
 
-def tests():
-    return {
-        name.removeprefix('test_').replace('_', '-'): test
-        for name, test in globals().items()
-        if name.startswith('test_')
-    }
-
-
-def check(test, binary):
-    """The errors of one test; one that breaks has failed."""
-    try:
-        return list(test(binary))
-    except (
-        AssertionError,
-        ValueError,
-        KeyError,
-        IndexError,
-        OSError,
-        subprocess.SubprocessError,
-    ) as error:
-        return [f'{type(error).__name__}: {error}']
-
-
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument('binary', nargs='?', default=TOP / 'build' / 'oomsnoop', type=Path)
-    parser.add_argument('-q', '--quiet', action='store_true')
-    parser.add_argument('-t', '--test', action='append', help='only this test')
-    options = parser.parse_args()
-    if os.geteuid() != 0 or not options.binary.exists():
-        print(f'cli_test: needs root and {options.binary}', file=sys.stderr)
-        return 69
-    results = Results(options.quiet)
-    # Nobody (the user) must be able to execute it, wherever the sources lie.
-    with tempfile.TemporaryDirectory() as directory:
-        os.chmod(directory, 0o755)
-        binary = shutil.copy(options.binary, Path(directory) / 'oomsnoop')
-        os.chmod(binary, 0o755)
-        for name, test in tests().items():
-            if not options.test or name in options.test:
-                results.add(f'cli/{name}', check(test, str(binary)))
-    return results.finish()
-
-
 if __name__ == '__main__':
-    sys.exit(main())
+    sys.exit(suite.main('cli', __doc__, suite.tests_of(globals())))

@@ -534,7 +534,45 @@ def check_scenario(results, run, scenario):
             check_pair(
                 results, run, f'.{number}' if len(kills) > 1 else '', incident, record, scenario
             )
+    check_events(results, run, scenario, [record for record in found if record])
     check_refused(results, run, scenario, refused)
+
+
+# The member of a level that tells what a file of cgroupfs tells. v1 shows its kills alone.
+EVENT_FILES = {
+    'memory.events': 'events',
+    'memory.events.local': 'events_local',
+    'memory.oom_control': 'events',
+}
+
+
+def count_errors(file, key, told, count, running):
+    """A record's count against the file's. Whoever asks is refused once more after the kill, and
+    another that runs may ask at the same time: those are counted by then, and not in the record."""
+    later = key == 'max' or (running and key in ('oom', 'high'))
+    if told == count or (later and told is not None and told < count):
+        return
+    yield f'{file} {key}: record {told}, cgroupfs {count}'
+
+
+def check_events(results, run, scenario, records):
+    """The events of every level of the last kill against the files, as they were read after it."""
+    files = run.counted(scenario.name)
+    if not files or not records:
+        return
+    errors = []
+    for (cgroup, file), counts in files.items():
+        level = next(
+            (one for one in records[-1]['limits'] if one.get('cgroup', '').endswith(cgroup)), {}
+        )
+        told = level.get(EVENT_FILES[file], {})
+        keys = counts.keys() & ({'oom_kill'} if file == 'memory.oom_control' else counts.keys())
+        for key in keys & {'low', 'high', 'max', 'oom', 'oom_kill', 'oom_group_kill'}:
+            for error in count_errors(file, key, told.get(key), counts[key], scenario.running):
+                errors.append(f'{cgroup} {error}')
+    if not any('oom_kill' in counts for counts in files.values()):
+        errors.append('no file tells how often the kernel killed')
+    results.add(f'{run.name}/{scenario.name}/events', errors)
 
 
 def check_refused(results, run, scenario, refused):

@@ -4,16 +4,13 @@
 know what they did grow in memory cgroups of our own until the kernel kills, and the record must
 name who grew first, with the right bytes. Needs root. Prints "ok NAME" and "FAIL NAME: why" lines
 and a last line of sums."""
-import argparse
-import fnmatch
-import os
-import subprocess
 import sys
 import time
 from pathlib import Path
 
 import growth
 import growth_cases
+import suite
 from cgroup import Cgroup, HOSTILE_COMM
 from cli_test import EX_USAGE, differ, run, status_errors, unsafe_bytes
 from growth import MIB, parts_of
@@ -30,7 +27,6 @@ from recorder import (
     set_limit,
     used,
 )
-from results import Results
 from workloads import Workload
 
 TOP = Path(__file__).resolve().parents[2]
@@ -444,57 +440,5 @@ def test_moved_between_cgroups(binary):
     yield from growth.rest_errors(record, -20 * MIB)
 
 
-def tests():
-    return {
-        name.removeprefix('test_').replace('_', '-'): test
-        for name, test in [*vars(growth_cases).items(), *globals().items()]
-        if name.startswith('test_')
-    }
-
-
-def check(test, binary):
-    """The errors of one test; one that breaks has failed."""
-    try:
-        return list(test(binary))
-    except (
-        AssertionError,
-        ValueError,
-        KeyError,
-        IndexError,
-        TypeError,
-        OSError,
-        subprocess.SubprocessError,
-    ) as error:
-        return [f'{type(error).__name__}: {error}']
-
-
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument('binary', nargs='?', default=TOP / 'build' / 'oomsnoop', type=Path)
-    parser.add_argument('-q', '--quiet', action='store_true')
-    parser.add_argument('-k', '--pattern', action='append', help='only tests that match (*, ?)')
-    parser.add_argument('-v', '--verbose', action='store_true', help='tell how long each took')
-    options = parser.parse_args()
-    if os.geteuid() != 0 or not options.binary.exists():
-        print(f'growth_test: needs root and {options.binary}', file=sys.stderr)
-        return 69
-    results = Results(options.quiet)
-    wanted = options.pattern or ['*']
-    chosen = {
-        name: test
-        for name, test in tests().items()
-        if any(fnmatch.fnmatch(name, one) for one in wanted)
-    }
-    if not chosen:
-        print(f'growth_test: no test matches {wanted}', file=sys.stderr)
-        return EX_USAGE
-    for name, test in chosen.items():
-        begun = time.monotonic()
-        results.add(f'growth/{name}', check(test, str(options.binary)))
-        if options.verbose:
-            results.note(f'{name} took {time.monotonic() - begun:.1f} s')
-    return results.finish()
-
-
 if __name__ == '__main__':
-    sys.exit(main())
+    sys.exit(suite.main('growth', __doc__, suite.tests_of(vars(growth_cases), globals())))

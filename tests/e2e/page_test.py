@@ -634,6 +634,7 @@ def test_build_without_npm(pages):
             pages.build / 'liboomsnoop-pure.a',
             '-lcmocka',
             '-lsqlite3',
+            '-ljansson',
             '-lz',
             '-lm',
         ],

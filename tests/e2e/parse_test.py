@@ -8,6 +8,7 @@ import gzip
 import json
 import lzma
 import os
+import select
 import subprocess
 import tempfile
 from pathlib import Path
@@ -172,6 +173,31 @@ def test_statuses(results, binary, folder):
     results.add('stdout is full', [] if done.returncode == EX_IOERR else [str(done.returncode)])
 
 
+def test_followed(results, binary, _folder):
+    """`dmesg -w | oomsnoop parse`: told while the log goes on, also where its end does not come."""
+    whole, cut = REPORT.encode(), ''.join(REPORT.splitlines(True)[:-2]).encode()
+    for name, parts in (('followed', [whole, whole.replace(b'334', b'335')]), ('cut', [cut])):
+        with subprocess.Popen(
+            [binary, 'parse', '--json'],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        ) as process:
+            errors = []
+            for part in parts:
+                process.stdin.write(part)
+                process.stdin.flush()
+                if not select.select([process.stdout], [], [], PATIENCE)[0]:
+                    errors.append('nothing is told while the log goes on')
+                    break
+                json.loads(process.stdout.readline())
+            process.stdin.close()
+            errors += [f'{line!r} at the end' for line in process.stdout]
+            if process.wait(PATIENCE):
+                errors.append(f'status {process.returncode}')
+        results.add(f'a log that goes on: {name}', errors)
+
+
 def test_forms(results, binary, folder):
     plain = str(folder / 'plain.log')
     text = Run(binary, '--text', '--width', '80', plain).out.decode()
@@ -243,7 +269,7 @@ def main():
     options = parser.parse_args()
     results = Results(options.quiet)
     with tempfile.TemporaryDirectory() as folder:
-        for test in (test_inputs, test_statuses, test_forms, test_size):
+        for test in (test_inputs, test_statuses, test_followed, test_forms, test_size):
             test(results, options.binary, Path(folder))
     return results.finish()
 

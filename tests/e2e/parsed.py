@@ -136,7 +136,6 @@ class Parsed:
                 self.errors.append(f'line {number} is not JSON: {error}')
 
     def pair(self, incidents):
-        incidents = list(distinct(incidents))
         want = [i.victim.pid if i.kills else None for i in incidents]
         got = [record.get('victim_pid') for record in self.records]
         if want != got:
@@ -152,7 +151,7 @@ class Parsed:
         breaks its line, and the parts that this leaves can only be guessed at."""
         if len(others) != len(self.records):
             self.errors.append(f'{len(others)} incidents in dmesg, {len(self.records)} in kmsg')
-        for incident, one, other in zip(distinct(incidents), self.records, others):
+        for incident, one, other in zip(incidents, self.records, others):
             keys = {key for key in one.keys() | other.keys() if one.get(key) != other.get(key)}
             if '\n' in incident.names:
                 keys -= BROKEN
@@ -177,19 +176,6 @@ class Parsed:
         for who, fields in (('log', self.log_tells), ('tracer', self.live_tells)):
             if only := fields - self.both_tell:
                 yield f'only the {who} tells: {" ".join(sorted(only))}'
-
-
-def distinct(incidents):
-    """Where nobody dies the kernel reports as fast as it can, and an emulated clock may stand still
-    for that long: a second head with the stamp and the words of the first is, to the importer, the
-    first told by another collector."""
-    before = None
-    for incident in incidents:
-        report = incident.report
-        head = report and not incident.kills and (report.stamp, report.trigger_comm)
-        if not head or head != before:
-            yield incident
-        before = head
 
 
 def schema_errors(run, records):
@@ -240,6 +226,7 @@ def log_errors(told, incident, tgid):
         yield from levels_errors(told, incident)
         yield from zones_errors(told, incident.report)
     yield from stamp_errors(told, incident)
+    yield from kind_errors(told)
 
 
 def victims_errors(told, want, report):
@@ -346,6 +333,25 @@ def stamp_errors(told, incident):
     stamp = incident.victim.stamp if incident.kills else incident.report.stamp
     if told.get('mono_us') != round(stamp * 1e6):
         yield f'mono_us: parsed {told.get("mono_us")}, the log {round(stamp * 1e6)}'
+
+
+def kind_of(path):
+    """What kind of cgroup a path names, for those that the scenarios make."""
+    for tail in ('service', 'scope', 'slice'):
+        if path.endswith('.' + tail):
+            return tail
+    return 'cgroup'
+
+
+def kind_errors(told):
+    places = [('limit_kind', told.get('limit_cgroup'), told.get('limit_kind'))]
+    places += [
+        ('limits kind', level.get('cgroup'), level.get('kind')) for level in told.get('limits', [])
+    ]
+    for name, path, kind in places:
+        want = kind_of(path) if path else None
+        if kind != want:
+            yield f'{name} of {path}: parsed {kind!r}, by its name {want!r}'
 
 
 # --- against the live record ---

@@ -4,20 +4,18 @@
 whom the kernel kills, in contained OOM kills in memory cgroups of our own, and the sums are those
 that the kernel shows. Needs root. Prints "ok NAME" and "FAIL NAME: why" lines and a last line of
 sums."""
-import argparse
 import contextlib
 import json
 import os
 import re
-import shutil
 import signal
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
+import suite
 from cgroup import EAT, HOSTILE_COMM, V1, Cgroup
-from results import Results
 
 TOP = Path(__file__).resolve().parents[2]
 SCHEMA = TOP / 'docs' / 'record-schema.json'
@@ -581,49 +579,5 @@ def test_outputs_that_break(binary):
     yield from differ('reader gone: status, stderr', (code, err), (0, b''))
 
 
-def tests():
-    return {
-        name.removeprefix('test_').replace('_', '-'): test
-        for name, test in globals().items()
-        if name.startswith('test_')
-    }
-
-
-def check(test, binary):
-    """The errors of one test; one that breaks has failed."""
-    try:
-        return list(test(binary))
-    except (
-        AssertionError,
-        ValueError,
-        KeyError,
-        IndexError,
-        OSError,
-        subprocess.SubprocessError,
-    ) as error:
-        return [f'{type(error).__name__}: {error}']
-
-
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument('binary', nargs='?', default=TOP / 'build' / 'oomsnoop', type=Path)
-    parser.add_argument('-q', '--quiet', action='store_true')
-    parser.add_argument('-t', '--test', action='append', help='only this test')
-    options = parser.parse_args()
-    if os.geteuid() != 0 or not options.binary.exists():
-        print(f'rank_test: needs root and {options.binary}', file=sys.stderr)
-        return 69
-    results = Results(options.quiet)
-    # Nobody (the user) must be able to execute it, wherever the sources lie.
-    with tempfile.TemporaryDirectory() as directory:
-        os.chmod(directory, 0o755)
-        binary = shutil.copy(options.binary, Path(directory) / 'oomsnoop')
-        os.chmod(binary, 0o755)
-        for name, test in tests().items():
-            if not options.test or name in options.test:
-                results.add(f'rank/{name}', check(test, str(binary)))
-    return results.finish()
-
-
 if __name__ == '__main__':
-    sys.exit(main())
+    sys.exit(suite.main('rank', __doc__, suite.tests_of(globals())))

@@ -4,8 +4,6 @@
 is stored, whatever happens to the recorder, its disk and its file. Makes contained OOM kills in
 memory cgroups of its own. Needs root. OOMSNOOP_KILL9 is how often the recorder is killed (40).
 Prints "ok NAME" and "FAIL NAME: why" lines and a last line of sums."""
-import argparse
-import fnmatch
 import json
 import os
 import random
@@ -20,6 +18,7 @@ import time
 from contextlib import closing
 from pathlib import Path
 
+import suite
 from cgroup import Cgroup, HOSTILE_COMM, eat
 from cli_test import (
     EX_IOERR,
@@ -44,7 +43,6 @@ from recording import (
     victims,
     wait_until,
 )
-from results import Results
 from workloads import Workload
 
 TOP = Path(__file__).resolve().parents[2]
@@ -685,58 +683,5 @@ def test_endless_reader(binary):
         yield from store_errors(file, {})
 
 
-def tests():
-    return {
-        name.removeprefix('test_').replace('_', '-'): test
-        for name, test in globals().items()
-        if name.startswith('test_')
-    }
-
-
-def check(test, binary):
-    """The errors of one test; one that breaks has failed."""
-    try:
-        return list(test(binary))
-    except (
-        AssertionError,
-        ValueError,
-        KeyError,
-        IndexError,
-        TypeError,
-        OSError,
-        sqlite3.Error,
-        subprocess.SubprocessError,
-    ) as error:
-        return [f'{type(error).__name__}: {error}']
-
-
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument('binary', nargs='?', default=TOP / 'build' / 'oomsnoop', type=Path)
-    parser.add_argument('-q', '--quiet', action='store_true')
-    parser.add_argument('-k', '--pattern', action='append', help='only tests that match (*, ?)')
-    parser.add_argument('-v', '--verbose', action='store_true', help='tell how long each took')
-    options = parser.parse_args()
-    if os.geteuid() != 0 or not options.binary.exists():
-        print(f'record_test: needs root and {options.binary}', file=sys.stderr)
-        return 69
-    results = Results(options.quiet)
-    wanted = options.pattern or ['*']
-    chosen = {
-        name: test
-        for name, test in tests().items()
-        if any(fnmatch.fnmatch(name, one) for one in wanted)
-    }
-    if not chosen:
-        print(f'record_test: no test matches {wanted}', file=sys.stderr)
-        return EX_USAGE
-    for name, test in chosen.items():
-        begun = time.monotonic()
-        results.add(f'record/{name}', check(test, str(options.binary)))
-        if options.verbose:
-            results.note(f'{name} took {time.monotonic() - begun:.1f} s')
-    return results.finish()
-
-
 if __name__ == '__main__':
-    sys.exit(main())
+    sys.exit(suite.main('record', __doc__, suite.tests_of(globals())))

@@ -5,24 +5,22 @@ was told live is told again, byte for byte; what is asked for is what comes; a d
 read-only file, a full disk and a closed pipe get a clear word and the right status. Makes contained
 OOM kills in memory cgroups of its own. Needs root. Prints "ok NAME" and "FAIL NAME: why" lines and a
 last line of sums."""
-import argparse
 import json
 import os
 import pty
 import re
-import shutil
 import sqlite3
 import subprocess
 import sys
-import tempfile
 from contextlib import closing
 from datetime import datetime, timezone
 from pathlib import Path
 
 import report_pages
 import report_stores
+import suite
 from cgroup import Cgroup, eat
-from cli_test import check, differ, run, status_errors, unsafe_bytes
+from cli_test import differ, run, status_errors, unsafe_bytes
 from recording import Folder, Recording
 from reporting import (
     ALL,
@@ -37,7 +35,6 @@ from reporting import (
     ok,
     schema_errors,
 )
-from results import Results
 
 TOP = Path(__file__).resolve().parents[2]
 MIB = 1 << 20
@@ -518,37 +515,12 @@ def test_reader_gone(binary):
         yield from differ(f'{words}: stderr', err, b'')
 
 
-def tests():
-    return {
-        name.removeprefix('test_').replace('_', '-'): test
-        for names in (globals(), vars(report_pages), vars(report_stores))
-        for name, test in names.items()
-        if name.startswith('test_')
-    }
-
-
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument('binary', nargs='?', default=TOP / 'build' / 'oomsnoop', type=Path)
-    parser.add_argument('-q', '--quiet', action='store_true')
-    parser.add_argument('-t', '--test', action='append', help='only this test')
-    options = parser.parse_args()
-    if os.geteuid() != 0 or not options.binary.exists():
-        print(f'report_test: needs root and {options.binary}', file=sys.stderr)
-        return 69
-    results = Results(options.quiet)
-    with tempfile.TemporaryDirectory() as directory:
-        os.chmod(directory, 0o755)
-        binary = shutil.copy(options.binary, Path(directory) / 'oomsnoop')
-        os.chmod(binary, 0o755)
-        try:
-            for name, test in tests().items():
-                if not options.test or name in options.test:
-                    results.add(f'report/{name}', check(test, str(binary)))
-        finally:
-            for one in CAPTURES:
-                one.close()
-    return results.finish()
+    try:
+        return suite.main('report', __doc__, suite.tests_of(globals(), vars(report_pages), vars(report_stores)))
+    finally:
+        for one in CAPTURES:
+            one.close()
 
 
 if __name__ == '__main__':

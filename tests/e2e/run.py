@@ -198,6 +198,16 @@ class Run:
         ]
         return errors
 
+    def counted(self, scenario):
+        """What the files of cgroupfs said after the kill: {(cgroup, file): {key: count}}, cgroup
+        below the run's own."""
+        counted = {}
+        for line in self.read('events.tsv').splitlines():
+            name, cgroup, file, key, count = line.split('\t')
+            if name == scenario:
+                counted.setdefault((cgroup, file), {})[key] = int(count)
+        return counted
+
     def facts(self):
         """Numbers worth a look: how long the start took, and how much memory the tracer held."""
         yield from (f'{note[0]} skipped: {note[2]}' for note in self.notes if note[1] == 'skipped')

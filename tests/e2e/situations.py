@@ -215,7 +215,7 @@ def immune_eater():
 SITUATIONS = {
     'innocent-by-adj': (innocent_by_adj, ('KILLED logrotate[620]', 'java[500] held more', 'oom_score_adj 1000 first of 2')),
     'swap-held': (swap_held, ('KILLED worker[710]', 'swap')),
-    'ancestor': (ancestor, ('KILLED node[811]', 'above its own')),
+    'ancestor': (ancestor, ('KILLED node[811]', 'its pod hit')),
     'group': (group, ('KILLED uwsgi[902]', 'memory.oom.group')),
     'limit-lowered': (limit_lowered, ('KILLED python3[1000]', '8.00 GiB', '11.0 GiB')),
     'dirty-cache': (dirty_cache, ('KILLED dd[1101]', 'file pages that wait to be written')),

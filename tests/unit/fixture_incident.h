@@ -203,7 +203,7 @@ static inline struct ev_level level_of(uint32_t number, uint32_t index, uint64_t
 		.swap_max_pages = 0,
 		.kmem_usage_pages = EV_UNKNOWN,
 		.events = {1, 2, 3, 4, 5, 6},
-		.oom_local = EV_UNKNOWN};
+		.events_local = {7, 8, 9, EV_UNKNOWN, 11, 12}};
 
 	if (id == ROOT_ID)
 		ret.flags |= EV_LEVEL_ROOT;

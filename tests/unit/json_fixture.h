@@ -17,6 +17,7 @@
 #include "sink/json.h"
 #include "sink/sink.h"
 #include "sink_fixture.h"
+#include "judge/whose.h"
 
 static char data[SINK_JSON_MAX];
 static struct buf out;
@@ -46,6 +47,7 @@ static inline json_t *parse_line(void)
 static inline json_t *emit(void)
 {
 	empty();
+	judge_whose(&fix_incident, &fix_judgement);
 	assert_int_equal(json_incident(&out, &fix_context, &fix_incident, &fix_judgement), 0);
 	return parse_line();
 }

@@ -120,6 +120,21 @@ static const struct log_prefix log_prefixes[] = {
 	{"grep", "/var/log/messages-20240617:Jun 17 13:08:41 numa-2 kernel: @\n", BODY_PLAIN,
 		"numa-2", false, true, false, false},
 	{"grep -n", "kern.log:12#:[  253.#] @\n", BODY_PLAIN, NULL, true, false, false, false},
+	{"indented", "    @\n", BODY_PLAIN, NULL, false, false, false, false},
+	{"a collector's export", "13/Jun/2024 23:02:07.123 node7 kernel: [  253.#] @\n", BODY_PLAIN,
+		NULL, true, false, false, false},
+	{"fields with semicolons", "17;node7;kernel: @\n", BODY_PLAIN, NULL, false, false, false,
+		false},
+	{"zone and tag in brackets", "2024-06-13 23:02:07.123 UTC [kernel] @\n", BODY_PLAIN, NULL,
+		false, true, true, true},
+	{"JSON, wrapped by a shipper",
+		"{\"log\":{\"file\":{\"path\":\"/var/log/kern.log\"},\"offset\":12},\"message\":\"@\","
+		"\"@timestamp\":\"2024-06-13T23:02:07.1Z\"}\n",
+		BODY_JSON, NULL, false, true, true, true},
+	{"JSON, journal within an object",
+		"{\"insertId\":\"a\",\"jsonPayload\":{\"_HOSTNAME\":\"node7\",\"MESSAGE\":\"@\"},"
+		"\"timestamp\":\"2024-06-13T23:02:07.1Z\"}\n",
+		BODY_JSON, "node7", false, true, true, true},
 };
 
 #define LOG_PREFIXES (sizeof(log_prefixes) / sizeof(log_prefixes[0]))

@@ -82,7 +82,7 @@ static inline void fix_level(struct incident_level *level, char *path, const cha
 	level->kmem_usage_pages = UNKNOWN_U64;
 	level->freed_usage_pages = UNKNOWN_U64;
 	for (unsigned int i = 0; i < EV_EVENT_COUNT; i++)
-		level->events[i] = 10 + i;
+		level->events[i] = 10 + i, level->events_local[i] = i;
 	snprintf(path, INCIDENT_PATH, "%s", name);
 }
 
@@ -407,9 +407,22 @@ static inline void fix_sysrq(void)
 }
 
 /* The limit is two levels above the victim's cgroup, whose own limit was not reached. */
+/* What the kernel counts for one kill: the limit was the upper's, the victim lived in the lower. */
+static inline void fix_events(struct incident_level *upper, struct incident_level *lower)
+{
+	memset(upper->events, 0, sizeof(upper->events));
+	memset(upper->events_local, 0, sizeof(upper->events_local));
+	memset(lower->events, 0, sizeof(lower->events));
+	upper->events[EV_EVENT_MAX] = upper->events_local[EV_EVENT_MAX] = 50;
+	upper->events[EV_EVENT_OOM] = upper->events_local[EV_EVENT_OOM] = 1;
+	upper->events[EV_EVENT_OOM_KILL] = lower->events[EV_EVENT_OOM_KILL] = 1;
+	memcpy(lower->events_local, lower->events, sizeof(lower->events));
+}
+
 static inline void fix_ancestor(void)
 {
 	fix_memcg_kill();
+	fix_events(&fix_incident.levels[1], &fix_incident.levels[0]);
 	fix_incident.levels[0].max_pages = 8388608;
 	fix_incident.levels[1].max_pages = 4198400;
 	fix_incident.levels[1].high_pages = 4100000;

@@ -152,6 +152,14 @@ static inline void random_log(struct incident *incident)
 		incident->log.limit_level = (int)random_below(incident->level_count + 1) - 1;
 }
 
+/* The same of what was noticed from within. */
+static inline void random_self(struct incident *incident)
+{
+	incident->self.limit_level = (int)random_below(incident->level_count + 1) - 1;
+	if (incident->self.limit_level < 0)
+		incident->self.limit_sign = SELF_LIMIT_NONE;
+}
+
 static inline void random_incident(struct incident *incident)
 {
 	memset(incident, 0, sizeof(*incident));
@@ -160,6 +168,7 @@ static inline void random_incident(struct incident *incident)
 	for (size_t i = 1; i < store_field_table_count; i++)
 		random_table(&store_field_tables[i], incident);
 	random_log(incident);
+	random_self(incident);
 	/* A rate that fits into 64 bits. */
 	incident->growth.from_ns = random_below(1ULL << 50);
 	incident->growth.to_ns = incident->growth.from_ns + (1ULL << 42) + random_below(1ULL << 45);

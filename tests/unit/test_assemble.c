@@ -88,10 +88,54 @@ static void every_number_of_a_level_arrives(void **state)
 	assert_int_equal(level->swap_max_pages, 0);
 	assert_true(level->kmem_usage_pages == UNKNOWN_U64);
 	assert_true(level->freed_usage_pages == UNKNOWN_U64);
-	for (int i = 0; i < EV_EVENT_COUNT; i++)
+	for (int i = 0; i < EV_EVENT_COUNT; i++) {
 		assert_int_equal(level->events[i], i + 1);
+		assert_true(level->events_local[i] == (i == EV_EVENT_OOM ? UNKNOWN_U64 : i + 7u));
+	}
 	assert_int_equal(incident->levels[1].id, POD_ID);
 	assert_int_equal(incident->levels[2].id, ROOT_ID);
+	world_free(world);
+}
+
+static void feed_kill_count(struct world *world, uint64_t id, uint64_t kills, uint64_t local)
+{
+	struct ev_kill_count event = {.hdr = hdr_of(1, T0 + 2 * MS),
+		.id = id,
+		.oom_kill = kills,
+		.oom_group_kill = 6,
+		.oom_kill_local = local,
+		.oom_group_kill_local = EV_UNKNOWN};
+
+	feed(world, &event, sizeof(event), EV_KILL_COUNT, "");
+}
+
+/* The fixture's levels say 5 with those below, and 11 of their own. */
+static void kills_are_counted_after_the_choice(void **state)
+{
+	struct world *world = world_new();
+	struct incident *incident;
+
+	(void)state;
+	feed_kill_count(world, APP_ID, 70, 70); /* of no incident yet: passed over */
+	feed_begin(world, 1);
+	feed_kill_count(world, APP_ID, 7, 12);
+	feed_kill_count(world, POD_ID, 6, 11);
+	feed_kill_count(world, APP_ID, 4, 4); /* an older reading */
+	feed_kill_count(world, 0, 99, 99);
+	feed_kill_count(world, 4711, 99, 99); /* of another chain */
+	feed_kill_count(world, ROOT_ID, EV_UNKNOWN, EV_UNKNOWN);
+	feed_kill(world, 1, VICTIM);
+	incident = take_one(world);
+	assert_int_equal(incident->levels[0].events[EV_EVENT_OOM_KILL], 7);
+	assert_int_equal(incident->levels[0].events_local[EV_EVENT_OOM_KILL], 12);
+	assert_int_equal(incident->levels[1].events[EV_EVENT_OOM_KILL], 6);
+	assert_int_equal(incident->levels[1].events_local[EV_EVENT_OOM_KILL], 11);
+	assert_int_equal(incident->levels[2].events[EV_EVENT_OOM_KILL], 5);
+	assert_int_equal(incident->levels[2].events_local[EV_EVENT_OOM_KILL], 11);
+	for (int i = 0; i < 3; i++) {
+		assert_int_equal(incident->levels[i].events[EV_EVENT_OOM], 4);
+		assert_int_equal(incident->levels[i].events_local[EV_EVENT_OOM_GROUP_KILL], 12);
+	}
 	world_free(world);
 }
 
@@ -516,6 +560,7 @@ int main(void)
 		cmocka_unit_test(who_asked_and_what_the_kernel_held_are_kept_whole),
 		cmocka_unit_test(without_oom_control_its_numbers_are_unknown),
 		cmocka_unit_test(every_number_of_a_level_arrives),
+		cmocka_unit_test(kills_are_counted_after_the_choice),
 		cmocka_unit_test(paths_are_made_from_the_root_and_remembered),
 		cmocka_unit_test(an_asker_elsewhere_has_a_path_of_its_own),
 		cmocka_unit_test(an_asker_in_the_root_is_at_the_root),

@@ -30,6 +30,7 @@ union sample {
 	struct ev_cgroup cgroup;
 	struct ev_sample sample;
 	struct ev_usage usage;
+	struct ev_kill_count kill_count;
 	struct ev_signal signal;
 	char bytes[2048];
 };
@@ -47,6 +48,7 @@ static const size_t sizes[] = {
 	[EV_CGROUP] = sizeof(struct ev_cgroup),
 	[EV_SAMPLE] = sizeof(struct ev_sample),
 	[EV_USAGE] = sizeof(struct ev_usage),
+	[EV_KILL_COUNT] = sizeof(struct ev_kill_count),
 	[EV_SIGNAL] = sizeof(struct ev_signal),
 };
 

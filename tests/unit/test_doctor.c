@@ -12,120 +12,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "sink/doctor.h"
-
-#define GIB (1ULL << 30)
-
-static char memory[DOCTOR_BUF_BYTES];
-static struct buf out;
-
-static void add_level(struct quota *quota, const char *cgroup, uint64_t max, uint64_t usage)
-{
-	struct quota_level *level = &quota->levels[quota->level_count++];
-
-	strcpy(level->cgroup, cgroup);
-	memset(&level->limits, 0xff, sizeof(level->limits)); /* UNKNOWN_U64 */
-	level->limits.max_bytes = max;
-	level->limits.usage_bytes = usage;
-}
-
-/* A machine on which all is well, in a container of 32 GiB. */
-static struct doctor_report healthy(void)
-{
-	struct doctor_report report = {.wall_ns = 1767323045123456789LL, .hooks_probed = true};
-
-	strcpy(report.host.hostname, "node-7");
-	strcpy(report.host.boot_id, "b3c1d2e4-f5a6-0718-293a-4b5c6d7e8f90");
-	report.host.cpus = 64;
-	report.host.page_size = 4096;
-	strcpy(report.kernel.release, "6.12.117+deb13");
-	report.kernel.major = 6;
-	report.kernel.minor = 12;
-	report.kernel.new_enough = true;
-	report.kernel.btf = true;
-	report.kernel.btf_bytes = 5520272;
-	report.kernel.cgroup_mode = CGROUP_MODE_V2;
-	strcpy(report.kernel.cgroup_mount, "/sys/fs/cgroup");
-	report.kernel.lockdown = LOCKDOWN_NONE;
-	report.kernel.unprivileged_bpf_disabled = 2;
-	report.kernel.ftrace_enabled = 1;
-	report.kernel.dmesg_restrict = KERNEL_UNKNOWN;
-	report.kernel.swappiness = 60;
-	report.kernel.swap_total_bytes = 8 * GIB;
-	report.kernel.psi = true;
-	report.kernel.initial_pid_namespace = true;
-	report.rights.effective = RIGHT(CAP_BPF) | RIGHT(CAP_PERFMON) | RIGHT(CAP_SYSLOG);
-	report.protection.adj = -1000;
-	hooks_init(&report.hooks);
-	for (int i = 0; i < HOOK_COUNT; i++)
-		report.hooks.states[i].serving = 0;
-	report.quota.host.total_bytes = 480 * GIB;
-	report.quota.host.available_bytes = 400 * GIB;
-	report.quota.host.swap_total_bytes = UNKNOWN_U64;
-	report.quota.v2 = report.quota.complete = report.quota.container = true;
-	add_level(&report.quota, "/kubepods/pod1/main", 32 * GIB, 31 * GIB);
-	add_level(&report.quota, "/kubepods/pod1", CGROUP_NO_LIMIT, 31 * GIB);
-	add_level(&report.quota, "/", UNKNOWN_U64, UNKNOWN_U64);
-	return report;
-}
-
-static const char *text_of(const struct doctor_report *report)
-{
-	buf_init(&out, memory, sizeof(memory));
-	assert_int_equal(doctor_text(&out, report), 0);
-	return memory;
-}
-
-static json_t *json_of(const struct doctor_report *report)
-{
-	json_error_t error;
-	json_t *json;
-
-	buf_init(&out, memory, sizeof(memory));
-	assert_int_equal(doctor_json(&out, report), 0);
-	assert_int_equal(memory[out.len - 1], '\n');
-	assert_ptr_equal(strchr(memory, '\n'), memory + out.len - 1);
-	json = json_loads(memory, JSON_REJECT_DUPLICATES, &error);
-	if (!json)
-		fail_msg("%s at %d: %s", error.text, error.position, memory);
-	return json;
-}
-
-static const char *string_at(json_t *json, const char *key)
-{
-	return json_string_value(json_object_get(json, key));
-}
-
-/* Lines are wrapped wherever: for finding sentences, all white space is one blank. */
-static const char *flat(const char *text)
-{
-	static char ret[DOCTOR_BUF_BYTES];
-	size_t len = 0;
-
-	for (; *text; text++) {
-		char c = *text == '\n' ? ' ' : *text;
-
-		if (c == ' ' && len > 0 && ret[len - 1] == ' ')
-			continue;
-		ret[len++] = c;
-	}
-	ret[len] = '\0';
-	return ret;
-}
-
-static void assert_says(const struct doctor_report *report, const char *sentence)
-{
-	const char *text = flat(text_of(report));
-
-	if (!strstr(text, sentence))
-		fail_msg("not said: \"%s\" in:\n%s", sentence, memory);
-}
-
-static void assert_silent(const struct doctor_report *report, const char *sentence)
-{
-	if (strstr(flat(text_of(report)), sentence))
-		fail_msg("said: \"%s\" in:\n%s", sentence, memory);
-}
+#include "doctor_fixture.h"
 
 /* --- the verdict --- */
 
@@ -134,6 +21,7 @@ static void the_verdict_comes_first(void **state)
 	struct doctor_report report = healthy();
 
 	(void)state;
+	report.quota.container = false;
 	assert_int_equal(doctor_tier(&report), DOCTOR_TIER_FULL);
 	assert_int_equal(strncmp(text_of(&report), "Tier: full: ", 12), 0);
 	assert_silent(&report, "Not served");
@@ -254,58 +142,6 @@ static void refusals_have_a_cause(void **state)
 	assert_says(&report, "this is a user namespace");
 }
 
-/* --- memory --- */
-
-static const char *quota_sentence(const struct quota *quota)
-{
-	static char text[2048];
-	struct buf buf;
-
-	buf_init(&buf, text, sizeof(text));
-	doctor_put_quota(&buf, quota);
-	return text;
-}
-
-static void the_one_sentence(void **state)
-{
-	struct doctor_report report = healthy();
-	struct quota *quota = &report.quota;
-
-	(void)state;
-	assert_string_equal(quota_sentence(quota),
-		"This container may use 32.0 GiB; `free` shows 480 GiB: that is the host.");
-	quota->container = false;
-	assert_string_equal(quota_sentence(quota),
-		"This process may use 32.0 GiB, with all others in /kubepods/pod1/main; `free` "
-		"shows 480 GiB: that is the host.");
-	quota->levels[0].limits.max_bytes = CGROUP_NO_LIMIT;
-	assert_string_equal(quota_sentence(quota),
-		"No cgroup limits the memory of this process; the machine's 480 GiB, as `free` "
-		"shows, are shared with all that runs on it.");
-	quota->levels[0].limits.max_bytes = 481 * GIB;
-	assert_string_equal(quota_sentence(quota),
-		"The limits are above the machine's memory for this process; the machine's 480 "
-		"GiB, as `free` shows, are shared with all that runs on it.");
-	quota->complete = false;
-	assert_non_null(strstr(quota_sentence(quota), " a pod or slice may allow less."));
-}
-
-static void every_level_is_shown(void **state)
-{
-	struct doctor_report report = healthy();
-
-	(void)state;
-	report.quota.levels[0].limits.high_bytes = 30 * GIB;
-	report.quota.levels[0].limits.swap_max_bytes = 0;
-	assert_says(&report, "/kubepods/pod1/main: limit 32.0 GiB, high 30.0 GiB, used 31.0 GiB, "
-			     "swap limit 0");
-	assert_says(&report, "/kubepods/pod1: limit none, used 31.0 GiB");
-	assert_says(&report, "1.00 GiB are left before the limit of /kubepods/pod1/main");
-	assert_silent(&report, "limit 0, high 0"); /* no level beyond the last */
-	report.quota.v2 = false;
-	assert_says(&report, "memory+swap limit 0");
-}
-
 /* --- notes --- */
 
 static void settings_without_consequences_get_no_note(void **state)
@@ -358,7 +194,8 @@ static void notes_add_up(void **state)
 	assert_says(&report, "notes No swap: ");
 	assert_says(&report,
 		"(PSI): they are left out. rights held: CAP_BPF, CAP_PERFMON, CAP_SYSLOG "
-		"memory locked: yes; oom_score_adj -1000 memory");
+		"memory locked: yes; oom_score_adj -1000 without CAP_SYS_PTRACE: program files of "
+		"other users' processes (victim_exe) are not known memory");
 	report.kernel.initial_pid_namespace = false;
 	assert_non_null(doctor_note(&report, 2));
 	assert_null(doctor_note(&report, 3));
@@ -372,6 +209,75 @@ static void notes_add_up(void **state)
 	assert_null(doctor_note(&report, 0));
 }
 
+static const struct rights_extra *extra_of(unsigned int capability)
+{
+	for (size_t i = 0; i < RIGHTS_EXTRAS; i++)
+		if (rights_extras[i].capability == capability)
+			return &rights_extras[i];
+	fail_msg("no such capability");
+	return NULL;
+}
+
+/* Each is lost by what was tried, and not where the capability is there: then something else is in
+ * the way. */
+static void a_capability_is_lost_by_what_failed_without_it(void **state)
+{
+	static const struct {
+		unsigned int capability;
+		size_t offset;
+		int value;
+	} rows[] = {
+		{CAP_SYS_RESOURCE, offsetof(struct doctor_report, protection.adj_error), -EACCES},
+		{CAP_IPC_LOCK, offsetof(struct doctor_report, protection.lock_error), -ENOMEM},
+		{CAP_SYS_NICE, offsetof(struct doctor_report, protection.priority_error), -EACCES},
+		{CAP_SYSLOG, offsetof(struct doctor_report, kernel.kmsg_error), -EPERM},
+		{CAP_DAC_READ_SEARCH, offsetof(struct doctor_report, rights.uid), 65534},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		struct doctor_report report = healthy();
+		const struct rights_extra *extra = extra_of(rows[i].capability);
+
+		report.rights.effective = RIGHT(CAP_BPF) | RIGHT(CAP_PERFMON);
+		assert_null(doctor_right_lost(&report, extra));
+		*(int *)((char *)&report + rows[i].offset) = rows[i].value;
+		assert_ptr_equal(doctor_right_lost(&report, extra), extra->lost);
+		report.rights.effective |= RIGHT(rows[i].capability);
+		assert_null(doctor_right_lost(&report, extra));
+	}
+}
+
+static void a_device_that_is_not_there_is_no_lack_of_rights(void **state)
+{
+	struct doctor_report report = healthy();
+
+	(void)state;
+	report.rights.effective = RIGHT(CAP_BPF) | RIGHT(CAP_PERFMON);
+	report.kernel.kmsg_error = -ENOENT;
+	assert_null(doctor_right_lost(&report, extra_of(CAP_SYSLOG)));
+}
+
+static void before_5_11_the_limit_on_locked_memory_is_named(void **state)
+{
+	struct doctor_report report = healthy();
+	char text[1024];
+	struct buf buf;
+
+	(void)state;
+	report.tracer_error = -EPERM;
+	report.kernel.major = 5;
+	report.kernel.minor = 10;
+	buf_init(&buf, text, sizeof(text));
+	doctor_put_obstacle(&buf, &report);
+	assert_non_null(strstr(text, "RLIMIT_MEMLOCK: CAP_SYS_RESOURCE is missing"));
+	report.rights.effective |= RIGHT(CAP_SYS_RESOURCE);
+	buf_reset(&buf);
+	doctor_put_obstacle(&buf, &report);
+	assert_null(strstr(text, "RLIMIT_MEMLOCK"));
+}
+
+/* What it takes, and whether that fits, in each of the four cases. */
 static void a_switch_that_is_not_known_is_not_shown(void **state)
 {
 	struct doctor_report report = healthy();
@@ -553,11 +459,12 @@ int main(void)
 		cmocka_unit_test(reasons_of_every_alternative_are_told),
 		cmocka_unit_test(obstacles_in_the_order_in_which_they_matter),
 		cmocka_unit_test(refusals_have_a_cause),
-		cmocka_unit_test(the_one_sentence),
-		cmocka_unit_test(every_level_is_shown),
 		cmocka_unit_test(settings_without_consequences_get_no_note),
 		cmocka_unit_test(each_setting_has_its_note),
 		cmocka_unit_test(notes_add_up),
+		cmocka_unit_test(a_capability_is_lost_by_what_failed_without_it),
+		cmocka_unit_test(a_device_that_is_not_there_is_no_lack_of_rights),
+		cmocka_unit_test(before_5_11_the_limit_on_locked_memory_is_named),
 		cmocka_unit_test(a_switch_that_is_not_known_is_not_shown),
 		cmocka_unit_test(no_line_is_wider_than_80_columns_or_steers_the_terminal),
 		cmocka_unit_test(the_object_is_whole_at_its_worst),

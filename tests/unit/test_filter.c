@@ -123,6 +123,80 @@ static void all_wishes_must_hold(void **state)
 	assert_false(passes("/pod", "web", 11));
 }
 
+#define ID "9f3c41d2a0b15e6f9f3c41d2a0b15e6f9f3c41d2a0b15e6f9f3c41d2a0b15e6f"
+#define UID "1b4e28ba-2fa1-11d2-883f-0016d3cca427"
+#define POD "/kubepods/burstable/pod" UID
+
+/* The victim in a container of train/bert-0, by the limit of the pod. */
+static void in_a_pod(void)
+{
+	strcpy(incident.victim_cgroup, POD "/" ID);
+	strcpy(incident.level_paths[0], POD "/" ID);
+	strcpy(incident.level_paths[1], POD);
+	strcpy(incident.names.container, "trainer");
+	strcpy(incident.names.pod, "bert-0");
+	strcpy(incident.names.namespace, "train");
+	judge_whose(&incident, &judgement);
+}
+
+static bool passes_names(const char *pod, const char *namespace, const char *container)
+{
+	struct live_options options = {
+		.names = {.pod = pod, .namespace = namespace, .container = container}};
+
+	return filter_passes(&options, &incident, &judgement);
+}
+
+static void names_match_as_names_uids_ids_and_patterns(void **state)
+{
+	(void)state;
+	in_a_pod();
+	assert_true(passes_names("bert-0", NULL, NULL));
+	assert_true(passes_names("bert-*", "train", "trainer"));
+	assert_true(passes_names(UID, NULL, NULL));
+	assert_true(passes_names(NULL, NULL, "9f3c41d2a0b1"));
+	assert_true(passes_names(NULL, NULL, ID));
+	assert_false(passes_names("bert", NULL, NULL));
+	assert_false(passes_names("bert-0", "default", NULL));
+	assert_false(passes_names(NULL, NULL, "train"));
+	assert_false(passes_names(NULL, NULL, "9f3c")); /* too short to be an id */
+	assert_false(passes_names(NULL, NULL, "9f3c41d2a0b2"));
+}
+
+static void names_that_are_not_known_match_nothing(void **state)
+{
+	(void)state;
+	in_a_pod();
+	memset(&incident.names, 0, sizeof(incident.names));
+	assert_false(passes_names("bert-*", NULL, NULL));
+	assert_false(passes_names(NULL, "*", NULL));
+	assert_false(passes_names(NULL, NULL, "*"));
+	assert_true(passes_names(UID, NULL, NULL));
+	strcpy(incident.victim_cgroup, "/lxc.payload.web/init.scope");
+	judgement.limit_level = -1;
+	assert_true(passes_names(NULL, NULL, "web"));
+}
+
+static void changes_are_asked_for_by_name_too(void **state)
+{
+	struct live_options options = {.names = {.pod = "bert-0"}};
+	struct growth_change change = {.tgid = 10};
+	struct growth_pressure pressure = {.cgroup_id = 7};
+
+	(void)state;
+	in_a_pod();
+	assert_true(filter_change(&options, &change, POD "/" ID, &incident.names));
+	assert_false(filter_change(&options, &change, POD "/" ID, NULL));
+	assert_false(filter_change(&options, &change, "", NULL));
+	assert_true(filter_pressure(&options, &pressure, POD, &incident.names));
+	assert_false(filter_pressure(&options, &pressure, "/a", NULL));
+	/* the machine is no pod */
+	pressure.cgroup_id = 0;
+	assert_false(filter_pressure(&options, &pressure, "", NULL));
+	options.names.pod = NULL;
+	assert_true(filter_pressure(&options, &pressure, "", NULL));
+}
+
 #define TEST(name) cmocka_unit_test_setup(name, two_victims)
 
 int main(void)
@@ -137,6 +211,9 @@ int main(void)
 		TEST(without_a_limit_the_victims_cgroup_decides),
 		TEST(a_path_that_is_not_known_is_no_match),
 		TEST(all_wishes_must_hold),
+		TEST(names_match_as_names_uids_ids_and_patterns),
+		TEST(names_that_are_not_known_match_nothing),
+		TEST(changes_are_asked_for_by_name_too),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

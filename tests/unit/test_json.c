@@ -147,6 +147,40 @@ static void a_memcg_kill_has_its_numbers(void **state)
 	assert_number("lost_events", 0);
 }
 
+/* What misleads who reads one of the two: each level has both. */
+static void every_level_has_its_events(void **state)
+{
+	static const struct {
+		const char *key, *name;
+		int level, count;
+	} wanted[] = {
+		{"events", "oom", 0, 0},
+		{"events", "oom_kill", 0, 1},
+		{"events", "oom", 1, 1},
+		{"events", "oom_kill", 1, 1},
+		{"events", "max", 1, 50},
+		{"events_local", "oom", 1, 1},
+		{"events_local", "oom_kill", 1, 0},
+		{"events_local", "oom_kill", 0, 1},
+		{"events_local", "oom_group_kill", 0, 0},
+	};
+	json_t *level;
+
+	(void)state;
+	fix_ancestor();
+	fix_incident.levels[2].events[EV_EVENT_OOM] = UNKNOWN_U64;
+	emit();
+	for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
+		level = json_object_get(
+			json_array_get(at("limits"), wanted[i].level), wanted[i].key);
+		assert_int_equal(json_integer_value(json_object_get(level, wanted[i].name)),
+			wanted[i].count);
+	}
+	level = json_object_get(json_array_get(at("limits"), 2), "events");
+	assert_non_null(json_object_get(level, "oom_kill"));
+	assert_null(json_object_get(level, "oom"));
+}
+
 static void events_carry_what_was_added(void **state)
 {
 	json_t *events;
@@ -384,8 +418,7 @@ static void units_are_found_below_the_slices(void **state)
 	} cases[] = {
 		{"/system.slice/nginx.service", "nginx.service"},
 		{"/system.slice/nginx.service/worker", "nginx.service"},
-		{"/user.slice/user-1000.slice/user@1000.service/app.slice/x.scope",
-			"user@1000.service"},
+		{"/user.slice/user-1000.slice/user@1000.service/app.slice/x.scope", "x.scope"},
 		{"/user.slice/user-1000.slice/session-3.scope", "session-3.scope"},
 		{"/docker/9f3c", NULL},
 		{"/kubepods/besteffort/pod1/9f3c", NULL},
@@ -649,6 +682,7 @@ int main(void)
 		cmocka_unit_test(every_record_is_one_strict_line),
 		cmocka_unit_test(the_first_keys_are_fixed),
 		cmocka_unit_test(a_memcg_kill_has_its_numbers),
+		cmocka_unit_test(every_level_has_its_events),
 		cmocka_unit_test(events_carry_what_was_added),
 		cmocka_unit_test(the_victim_is_told_twice_alike),
 		cmocka_unit_test(badness_is_a_sum_and_the_kernels),

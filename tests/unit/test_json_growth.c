@@ -305,7 +305,7 @@ static struct growth_pressure pressure;
 static void emit_growth(const char *path)
 {
 	empty();
-	assert_int_equal(json_growth(&out, &fix_context, &change, path), 0);
+	assert_int_equal(json_growth(&out, &fix_context, &change, path, NULL), 0);
 	parse_line();
 	assert_begins("{\"v\":1,\"type\":\"growth\",\"ts\":\"2026-01-02T03:23:04.000000123Z\","
 		      "\"host\":\"web-7\",\"boot_id\":\"0f3c9a52-");
@@ -383,7 +383,8 @@ static void a_cgroup_that_changed_is_a_line(void **state)
 static void emit_pressure(const char *path, const char *why)
 {
 	empty();
-	assert_int_equal(json_pressure(&out, &fix_context, FIX_TIME_NS, &pressure, path, why), 0);
+	assert_int_equal(
+		json_pressure(&out, &fix_context, FIX_TIME_NS, &pressure, path, NULL, why), 0);
 	parse_line();
 	assert_text("type", "pressure");
 }
@@ -436,10 +437,10 @@ static void lines_are_whole_or_absent(void **state)
 		int ret;
 
 		buf_init(&buf, small, size);
-		ret = json_growth(&buf, &fix_context, &change, "/a");
+		ret = json_growth(&buf, &fix_context, &change, "/a", NULL);
 		assert_true(ret == 0 ? small[buf.len - 1] == '\n' : ret == -ENOSPC && !buf.len);
 		buf_init(&buf, small, size);
-		ret = json_pressure(&buf, &fix_context, 1, &pressure, "/a", "90%");
+		ret = json_pressure(&buf, &fix_context, 1, &pressure, "/a", NULL, "90%");
 		assert_true(ret == 0 ? small[buf.len - 1] == '\n' : ret == -ENOSPC && !buf.len);
 	}
 }

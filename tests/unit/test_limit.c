@@ -42,7 +42,7 @@ static void judge_seen(const struct seen *seen)
 		level.usage_pages = seen->usage[i];
 		level.max_pages = seen->max[i] ? seen->max[i] : NO_LIMIT;
 		if (seen->counted[i])
-			level.oom_local = seen->counted[i];
+			level.events_local[EV_EVENT_OOM] = seen->counted[i];
 		if (seen->counted_before[i]) {
 			struct cgroup_entry *entry;
 

@@ -42,6 +42,18 @@ static void sets_are_read_from_the_status(void **state)
 	assert_true(rights.no_new_privs);
 }
 
+static void the_uid_that_counts_is_the_effective_one(void **state)
+{
+	struct rights rights;
+
+	(void)state;
+	assert_int_equal(
+		parse_status_rights(
+			"Uid:\t0\t65534\t0\t0\nCapPrm:\t0\nCapEff:\t0\nCapBnd:\t0\n", &rights),
+		0);
+	assert_int_equal(rights.uid, 65534);
+}
+
 static void a_set_of_an_older_kernel_has_fewer_digits(void **state)
 {
 	struct rights rights;
@@ -247,6 +259,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(sets_are_read_from_the_status),
+		cmocka_unit_test(the_uid_that_counts_is_the_effective_one),
 		cmocka_unit_test(a_set_of_an_older_kernel_has_fewer_digits),
 		cmocka_unit_test(a_status_without_them_is_refused),
 		cmocka_unit_test(names_have_their_numbers),

@@ -263,6 +263,21 @@ static void by_uid_of_a_pod(void **state)
 	assert_true(passes_with("--pod", UID));
 }
 
+static void by_the_names_of_pod_and_container(void **state)
+{
+	(void)state;
+	strcpy(incident.names.pod, "bert-0");
+	strcpy(incident.names.namespace, "train");
+	strcpy(incident.names.container, "trainer");
+	assert_true(passes_with("--pod", "bert-?"));
+	assert_true(passes_with("--namespace", "train"));
+	assert_false(passes_with("--namespace", "default"));
+	assert_true(passes_with("--container", "trainer"));
+	parse("--namespace", "train", "--container", "web", NULL);
+	assert_false(passes());
+	assert_true(selection_looks_inside(&selection));
+}
+
 static void by_a_part_of_a_name(void **state)
 {
 	(void)state;
@@ -303,6 +318,7 @@ int main(void)
 		TEST(by_verdict),
 		TEST(every_documented_verdict),
 		TEST(by_uid_of_a_pod),
+		TEST(by_the_names_of_pod_and_container),
 		TEST(by_a_part_of_a_name),
 		TEST(all_wishes_must_hold),
 	};

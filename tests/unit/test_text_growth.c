@@ -369,7 +369,7 @@ static void process_change(void)
 static void assert_growth(const char *path, const char *want)
 {
 	buf_init(&out, data, sizeof(data));
-	assert_int_equal(text_growth(&out, &fix_context, &change, path), 0);
+	assert_int_equal(text_growth(&out, &fix_context, &change, path, NULL), 0);
 	assert_string_equal(data, want);
 	assert_harmless(4 * CGROUP_PATH_LEN);
 }
@@ -409,10 +409,29 @@ static void a_cgroup_that_grew_is_one_line(void **state)
 			  "1.00 s, uses 961 MiB\n");
 }
 
+static void whose_it_is_stands_beside_it(void **state)
+{
+	struct container_names names = {
+		.container = "trainer", .pod = "bert-0", .namespace = "train"};
+	const char *path = "/kubepods/pod1b4e28ba-2fa1-11d2-883f-0016d3cca427/"
+			   "9f3c41d2a0b15e6f9f3c41d2a0b15e6f9f3c41d2a0b15e6f9f3c41d2a0b15e6f";
+
+	(void)state;
+	process_change();
+	buf_init(&out, data, sizeof(data));
+	assert_int_equal(text_growth(&out, &fix_context, &change, path, &names), 0);
+	assert_true(shows(", holds 961 MiB, in train/bert-0/trainer\n"));
+	change.is_cgroup = true;
+	buf_init(&out, data, sizeof(data));
+	assert_int_equal(text_growth(&out, &fix_context, &change, path, &names), 0);
+	assert_true(shows("5e6f (train/bert-0/trainer) +24.0 MiB in "));
+}
+
 static void assert_pressure(const char *path, const char *why, const char *want)
 {
 	buf_init(&out, data, sizeof(data));
-	assert_int_equal(text_pressure(&out, &fix_context, FIX_TIME_NS, &pressure, path, why), 0);
+	assert_int_equal(
+		text_pressure(&out, &fix_context, FIX_TIME_NS, &pressure, path, NULL, why), 0);
 	assert_string_equal(data, want);
 	assert_harmless(4 * CGROUP_PATH_LEN);
 }
@@ -463,7 +482,7 @@ static void a_line_is_whole_or_absent(void **state)
 
 		buf_init(&buf, small, size);
 		buf_puts(&buf, "abc");
-		ret = text_growth(&buf, &fix_context, &change, "");
+		ret = text_growth(&buf, &fix_context, &change, "", NULL);
 		if (ret == 0)
 			assert_string_equal(small + 3, whole);
 		else
@@ -474,7 +493,7 @@ static void a_line_is_whole_or_absent(void **state)
 	fill(path, sizeof(path));
 	change.is_cgroup = true;
 	buf_init(&out, data, sizeof(data));
-	assert_int_equal(text_growth(&out, &fix_context, &change, path), 0);
+	assert_int_equal(text_growth(&out, &fix_context, &change, path, NULL), 0);
 	assert_harmless(4 * CGROUP_PATH_LEN + 100);
 	assert_true(shows("uses 961 MiB\n"));
 }
@@ -485,10 +504,11 @@ static void colour_is_on_the_tag_alone(void **state)
 	process_change();
 	fix_context.color = true;
 	buf_init(&out, data, sizeof(data));
-	assert_int_equal(text_growth(&out, &fix_context, &change, ""), 0);
+	assert_int_equal(text_growth(&out, &fix_context, &change, "", NULL), 0);
 	assert_true(shows("04:23:04.000 \033[1mGROWTH\033[0m python3[31415] "));
 	buf_init(&out, data, sizeof(data));
-	assert_int_equal(text_pressure(&out, &fix_context, FIX_TIME_NS, &pressure, "", "90%"), 0);
+	assert_int_equal(
+		text_pressure(&out, &fix_context, FIX_TIME_NS, &pressure, "", NULL, "90%"), 0);
 	assert_true(shows("04:23:04.000 \033[1;33mPRESSURE\033[0m "));
 }
 
@@ -520,6 +540,7 @@ int main(void)
 		cmocka_unit_test(the_largest_view_fits),
 		cmocka_unit_test(a_process_that_grew_is_one_line),
 		cmocka_unit_test(a_cgroup_that_grew_is_one_line),
+		cmocka_unit_test(whose_it_is_stands_beside_it),
 		cmocka_unit_test(a_limit_that_is_near_is_one_line),
 		cmocka_unit_test(a_line_is_whole_or_absent),
 		cmocka_unit_test(colour_is_on_the_tag_alone),

@@ -50,6 +50,65 @@ static void ancestor_limit(void **state)
 	assert_golden("ancestor-limit");
 }
 
+#define CONTAINER_ID "9f3c41d2a0b15e6f9f3c41d2a0b15e6f9f3c41d2a0b15e6f9f3c41d2a0b15e6f"
+#define POD_SLICE                                                                                  \
+	"/kubepods.slice/kubepods-burstable.slice/"                                                \
+	"kubepods-burstable-pod1b4e28ba_2fa1_11d2_883f_0016d3cca427.slice"
+
+static void fix_pod_names(void)
+{
+	snprintf(fix_incident.victim_cgroup, sizeof(fix_incident.victim_cgroup), "%s",
+		POD_SLICE "/cri-containerd-" CONTAINER_ID ".scope");
+	strcpy(fix_incident.level_paths[0], fix_incident.victim_cgroup);
+	strcpy(fix_incident.names.container, "trainer");
+	strcpy(fix_incident.names.pod, "bert-0");
+	strcpy(fix_incident.names.namespace, "train");
+}
+
+static void a_container_of_a_pod(void **state)
+{
+	(void)state;
+	fix_memcg_kill();
+	fix_pod_names();
+	assert_golden("container-limit");
+}
+
+static void a_pods_limit(void **state)
+{
+	(void)state;
+	fix_ancestor();
+	fix_pod_names();
+	strcpy(fix_incident.level_paths[fix_judgement.limit_level], POD_SLICE);
+	assert_golden("pod-limit");
+}
+
+/* Version 1 has no memory.events, and each cgroup counts alone. */
+static void kills_of_version_one_count_where_the_victim_lived(void **state)
+{
+	(void)state;
+	fix_ancestor();
+	for (unsigned int i = 0; i < fix_incident.level_count; i++)
+		fix_incident.levels[i].flags &= ~(uint32_t)EV_LEVEL_V2;
+	fix_incident.levels[1].events[EV_EVENT_OOM_KILL] = 0;
+	emit();
+	assert_true(shows("memory.oom_control of the limit's cgroup: oom_kill 0;"));
+	assert_true(shows(" oom_kill 1. It counts where the"));
+	assert_false(shows("memory.events"));
+}
+
+/* Nothing can be misread where both are one cgroup, or the counts are not known. */
+static void events_are_told_only_where_they_mislead(void **state)
+{
+	(void)state;
+	fix_memcg_kill();
+	emit();
+	assert_false(shows(" events "));
+	fix_ancestor();
+	fix_incident.levels[0].events_local[EV_EVENT_OOM_KILL] = UNKNOWN_U64;
+	emit();
+	assert_false(shows(" events "));
+}
+
 static void hostile_names(void **state)
 {
 	(void)state;
@@ -338,6 +397,10 @@ int main(void)
 		cmocka_unit_test(nobody_killable),
 		cmocka_unit_test(sysrq),
 		cmocka_unit_test(ancestor_limit),
+		cmocka_unit_test(a_container_of_a_pod),
+		cmocka_unit_test(a_pods_limit),
+		cmocka_unit_test(kills_of_version_one_count_where_the_victim_lived),
+		cmocka_unit_test(events_are_told_only_where_they_mislead),
 		cmocka_unit_test(hostile_names),
 		cmocka_unit_test(memory_and_swap_of_version_one),
 		cmocka_unit_test(whoever_asks_dies),

@@ -22,6 +22,7 @@
 #include "base/text.h"
 #include "sink/sink.h"
 #include "sink_fixture.h"
+#include "judge/whose.h"
 
 static char data[SINK_TEXT_MAX];
 static struct buf out;
@@ -29,6 +30,7 @@ static struct buf out;
 static inline const char *emit(void)
 {
 	buf_init(&out, data, sizeof(data));
+	judge_whose(&fix_incident, &fix_judgement);
 	assert_int_equal(text_incident(&out, &fix_context, &fix_incident, &fix_judgement), 0);
 	return data;
 }

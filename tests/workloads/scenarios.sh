@@ -160,6 +160,19 @@ make_cgroup()
 	set_limit "$DIR" "$2"
 }
 
+# note_events DIR: what the kernel counted there, as a person would read it after the kill, once all that die are
+# dead: a line "NAME DIR FILE KEY COUNT" each, DIR below ours.
+note_events()
+{
+	until_true 100 cgroup_empty "$1"
+	for file in memory.events memory.events.local memory.oom_control; do
+		[ -e "$1/$file" ] || continue
+		while read -r key count; do
+			printf '%s\t%s\t%s\t%s\t%s\n' "$NAME" "${1#"$CG"}" "$file" "$key" "$count"
+		done <"$1/$file" >>"$OUT/events.tsv"
+	done
+}
+
 cgroup_empty()
 {
 	[ -z "$(cat "$1/cgroup.procs")" ]
@@ -231,6 +244,7 @@ plain()
 	make_cgroup "$name" 32
 	eat_in "$DIR" "$@"
 	reap "$PID"
+	note_events "$DIR"
 	drop_cgroup "$DIR"
 	end
 }
@@ -284,6 +298,7 @@ s_group()
 	make_cgroup group 32
 	echo 1 >"$DIR/memory.oom.group"
 	run_in "$DIR" forkeat 0 10 8
+	note_events "$DIR"
 	drop_cgroup "$DIR"
 	end
 }
@@ -297,6 +312,8 @@ s_ancestor()
 	mkdir "$parent/leaf"
 	eat_in "$parent/leaf" anon 64
 	reap "$PID"
+	note_events "$parent/leaf"
+	note_events "$parent"
 	drop_cgroup "$parent/leaf"
 	drop_cgroup "$parent"
 	end

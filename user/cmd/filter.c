@@ -1,8 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cmd/filter.h"
 
+#include <ctype.h>
 #include <fnmatch.h>
 #include <string.h>
+
+#include "judge/whose.h"
+
+#define UID_LEN 36
+#define UID_LEN_STATIC 32 /* of a pod that the kubelet took from a file */
+#define ID_PREFIX_MIN 6 /* of a container: shorter ones are names */
 
 static bool cgroup_matches(const char *wanted, const char *path)
 {
@@ -33,10 +40,144 @@ static bool any_victim(const struct live_options *options, const struct incident
 	return false;
 }
 
+/* --- a pod in the path of a cgroup --- */
+
+/* '-' and '_' are one: systemd's names of slices have '_' in a uid, since '-' parts levels. */
+static char folded(char c)
+{
+	return c == '_' ? '-' : (char)tolower((unsigned char)c);
+}
+
+/* "0b5e4f3c-8a77-4c1e-9d2a-6f1d7c1b2a90", its parts joined by '-' or '_', or 32 digits. */
+static bool is_pod_uid(const char *text)
+{
+	size_t len = strlen(text);
+
+	if (len != UID_LEN && len != UID_LEN_STATIC)
+		return false;
+	for (size_t i = 0; i < len; i++) {
+		bool joint = len == UID_LEN && (i == 8 || i == 13 || i == 18 || i == 23);
+
+		if (joint ? folded(text[i]) != '-' : !isxdigit((unsigned char)text[i]))
+			return false;
+	}
+	return true;
+}
+
+static bool begins_with_uid(const char *at, const char *uid)
+{
+	size_t len = strlen(uid);
+
+	for (size_t i = 0; i < len; i++) {
+		if (folded(at[i]) != folded(uid[i]))
+			return false;
+	}
+	/* A longer number is another one. */
+	return !isxdigit((unsigned char)at[len]) && folded(at[len]) != '-';
+}
+
+/* "pod<uid>" anywhere, as in kubepods-burstable-pod<uid>.slice. */
+static bool path_has_uid(const char *path, const char *uid)
+{
+	for (const char *at = strstr(path, "pod"); at; at = strstr(at + 1, "pod")) {
+		if (begins_with_uid(at + strlen("pod"), uid))
+			return true;
+	}
+	return false;
+}
+
+/* `pod` holds no '/', so what is found lies within one component. */
+static bool path_is_of_pod(const char *path, const char *pod)
+{
+	const char *uid = !strncmp(pod, "pod", 3) ? pod + 3 : pod;
+
+	return is_pod_uid(uid) ? path_has_uid(path, uid) : strstr(path, pod) != NULL;
+}
+
+/* --- names --- */
+
+bool filter_names_given(const struct names_filter *filter)
+{
+	return filter->pod || filter->namespace || filter->container;
+}
+
+static bool name_matches(const char *wanted, const char *name)
+{
+	return name[0] && !fnmatch(wanted, name, 0);
+}
+
+static bool pod_matches(const char *wanted, const char *path, const struct container_names *names)
+{
+	if (path_is_of_pod(path, wanted))
+		return true;
+	return names && (name_matches(wanted, names->pod) || !strcmp(wanted, names->pod_uid));
+}
+
+static bool container_matches(
+	const char *wanted, const char *path, const struct container_names *names)
+{
+	size_t len = strlen(wanted);
+	struct container_path parsed;
+
+	parse_container_path(path, &parsed);
+	if (len >= ID_PREFIX_MIN && !strncmp(parsed.id, wanted, len))
+		return true;
+	return name_matches(wanted, parsed.name) ||
+	       (names && name_matches(wanted, names->container));
+}
+
+static bool names_match(
+	const struct names_filter *filter, const char *path, const struct container_names *names)
+{
+	if (filter->pod && !pod_matches(filter->pod, path, names))
+		return false;
+	if (filter->namespace && !(names && name_matches(filter->namespace, names->namespace)))
+		return false;
+	return !filter->container || container_matches(filter->container, path, names);
+}
+
+/* The limit's cgroup may be of the pod alone, or of another one than the victim. */
+static bool incident_names_match(const struct names_filter *filter, const struct incident *incident,
+	const struct judgement *judgement)
+{
+	const char *limit = judgement->limit_level >= 0 && judgement->limit_level < EV_MAX_LEVELS
+				    ? incident->level_paths[judgement->limit_level]
+				    : "";
+
+	return !filter_names_given(filter) ||
+	       names_match(filter, incident->victim_cgroup, &incident->names) ||
+	       (limit[0] && names_match(filter, limit, whose_names(incident, judgement, limit)));
+}
+
+/* `pod` holds no '/', so what is found in a path lies within one component. */
+void filter_parse_pod(struct argp_state *state, struct names_filter *filter, const char *text)
+{
+	if (!text[0] || strchr(text, '/'))
+		argp_error(state,
+			"--pod: '%s' is neither a name, nor a uid, nor a part of a cgroup's name",
+			text);
+	filter->pod = text;
+}
+
+void filter_parse_namespace(struct argp_state *state, struct names_filter *filter, const char *text)
+{
+	if (!text[0] || strchr(text, '/'))
+		argp_error(state, "--namespace: '%s' is no name of a namespace", text);
+	filter->namespace = text;
+}
+
+void filter_parse_container(struct argp_state *state, struct names_filter *filter, const char *text)
+{
+	if (!text[0] || strchr(text, '/'))
+		argp_error(state, "--container: '%s' is no name and no id of a container", text);
+	filter->container = text;
+}
+
 bool filter_passes(const struct live_options *options, const struct incident *incident,
 	const struct judgement *judgement)
 {
-	if (!any_victim(options, incident))
+	if (!any_victim(options, incident) ||
+		!incident_names_match(&options->names, incident, judgement))
 		return false;
 	if (!options->cgroup)
 		return true;
@@ -46,10 +187,11 @@ bool filter_passes(const struct live_options *options, const struct incident *in
 	return cgroup_matches(options->cgroup, incident->victim_cgroup);
 }
 
-bool filter_change(
-	const struct live_options *options, const struct growth_change *change, const char *path)
+bool filter_change(const struct live_options *options, const struct growth_change *change,
+	const char *path, const struct container_names *names)
 {
-	if (options->cgroup && !cgroup_matches(options->cgroup, path))
+	if ((options->cgroup && !cgroup_matches(options->cgroup, path)) ||
+		!names_match(&options->names, path, names))
 		return false;
 	/* Who asked for processes did not ask for cgroups. */
 	if (change->is_cgroup)
@@ -59,9 +201,12 @@ bool filter_change(
 }
 
 bool filter_pressure(const struct live_options *options, const struct growth_pressure *pressure,
-	const char *path)
+	const char *path, const struct container_names *names)
 {
-	return !options->cgroup || (pressure->cgroup_id && cgroup_matches(options->cgroup, path));
+	if (!pressure->cgroup_id && (options->cgroup || filter_names_given(&options->names)))
+		return false;
+	return (!options->cgroup || cgroup_matches(options->cgroup, path)) &&
+	       names_match(&options->names, path, names);
 }
 
 bool filter_killing(const struct live_options *options, const struct killing *killing)

@@ -15,8 +15,10 @@
 #include "base/buf.h"
 #include "cmd/filter.h"
 #include "cmd/output.h"
+#include "cmd/probe.h"
 #include "facts/rights.h"
-#include "judge/judgement.h"
+#include "judge/whose.h"
+#include "model/containers.h"
 #include "model/imported.h"
 #include "model/klog_report.h"
 #include "sink/sink.h"
@@ -24,6 +26,7 @@
 #include "source/kmsg.h"
 
 #define MS_NS 1000000ULL
+#define CONTAINERS 256 /* looked for when one of theirs was killed */
 /* The lines of a report follow each other at once; a group's deaths, too. */
 #define QUIET_NS (150 * MS_NS)
 /* One whose end does not come: the kernel's console may be slow. */
@@ -37,7 +40,10 @@ struct follower {
 	struct klog_stream *stream;
 	struct klog_reports *reports;
 	struct importer *importer;
+	struct containers *containers;
+	struct names_reader *reader;
 	int kmsg_fd, signal_fd, epoll_fd;
+	int probe_fd; /* -1: nobody may ask */
 	uint64_t ends_ns; /* CLOCK_BOOTTIME, as all of these; UINT64_MAX: no end */
 	uint64_t last_ns; /* when the last line of a report was read */
 	bool stamped; /* ahead_ns is known */
@@ -124,6 +130,17 @@ static void date_incident(const struct follower *follower, struct incident_log *
 	log->wall_ns = (int64_t)clock_ns(CLOCK_REALTIME) - age;
 }
 
+/* Nothing tells of cgroups that come and go: what is still there when the report has come. */
+static void take_names(struct follower *follower)
+{
+	struct incident *incident = &follower->incident;
+	const struct container_names *names = containers_of(follower->containers, follower->reader,
+		whose_place(incident, incident->log.limit_level), clock_ns(CLOCK_BOOTTIME));
+
+	if (names)
+		incident->names = *names;
+}
+
 static void tell(void *arg, const struct klog_report *report)
 {
 	static const struct coverage nothing_traced;
@@ -136,6 +153,7 @@ static void tell(void *arg, const struct klog_report *report)
 	incident->number = (uint32_t)report->sequence;
 	incident->log.followed = true;
 	date_incident(follower, &incident->log);
+	take_names(follower);
 	judge_incident(incident, follower->host, &nothing_traced, &follower->judgement);
 	if (!filter_passes(follower->options, incident, &follower->judgement))
 		return;
@@ -231,6 +249,12 @@ static int open_loop(struct follower *follower)
 	follower->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	if (follower->signal_fd < 0 || follower->epoll_fd < 0)
 		return -errno;
+	if (follower->options->probe) {
+		follower->probe_fd = probe_listen(follower->options->probe);
+		if (follower->probe_fd < 0)
+			return follower->probe_fd;
+		watch_fd(follower, follower->probe_fd, EPOLLIN);
+	}
 	error = watch_fd(follower, follower->signal_fd, EPOLLIN);
 	if (!error)
 		error = watch_fd(follower, follower->kmsg_fd, EPOLLIN);
@@ -254,11 +278,23 @@ static int wait_ms(const struct follower *follower)
 	return until - now < 1000 * MS_NS ? (int)((until - now) / MS_NS) + 1 : 1000;
 }
 
+static void answer_probe(const struct follower *follower)
+{
+	struct probe_state state = {.tier = follower->sink.tier,
+		.incidents = follower->totals.incidents,
+		.victims = follower->totals.victims,
+		.lost_events = 0};
+
+	probe_answer(follower->probe_fd, &state);
+}
+
 static void take_events(struct follower *follower, const struct epoll_event *events, int count)
 {
 	for (int i = 0; i < count; i++) {
 		if (events[i].data.fd == follower->signal_fd)
 			end_run(follower, "signal");
+		else if (events[i].data.fd == follower->probe_fd)
+			answer_probe(follower);
 		else if (events[i].data.fd == STDOUT_FILENO)
 			follower->output_error = -EPIPE;
 	}
@@ -290,7 +326,10 @@ static int open_tables(struct follower *follower)
 	follower->stream = klog_stream_new(NULL, take_line, follower);
 	follower->reports = klog_reports_new(tell, follower);
 	follower->importer = importer_new(NULL);
+	follower->containers = containers_new(CONTAINERS);
 	if (!follower->stream || !follower->reports || !follower->importer ||
+		!follower->containers ||
+		names_reader_new(follower->options->host_root, &follower->reader) ||
 		klog_reports_bound(follower->reports, KLOG_ROWS_MAX))
 		return -ENOMEM;
 	importer_page_size(follower->importer, follower->host->page_size);
@@ -395,7 +434,7 @@ int kmsg_live_run(const struct live_options *options, const struct host_facts *h
 		follower->options = options;
 		follower->host = host;
 		follower->kmsg_fd = kmsg_fd;
-		follower->signal_fd = follower->epoll_fd = -1;
+		follower->signal_fd = follower->epoll_fd = follower->probe_fd = -1;
 		follower->sink = (struct sink_context) {.host = host,
 			.tier = "kernel-log",
 			.color = !options->json && output_color(options->color),
@@ -403,9 +442,12 @@ int kmsg_live_run(const struct live_options *options, const struct host_facts *h
 		status = run(follower);
 		close_fd(follower->signal_fd);
 		close_fd(follower->epoll_fd);
+		close_fd(follower->probe_fd);
 		klog_stream_free(follower->stream);
 		klog_reports_free(follower->reports);
 		importer_free(follower->importer);
+		containers_free(follower->containers);
+		names_reader_free(follower->reader);
 	} else {
 		fprintf(stderr, "oomsnoop: %s\n", strerror(ENOMEM));
 	}

@@ -8,17 +8,23 @@
 #include "facts/kernel.h"
 #include "facts/procfs.h"
 
-#define PROCESS_CAPACITY 16384
-#define CGROUP_CAPACITY 8192
+#define LOOK_NS 200000000ULL
+#define LOOK_FILES 16
 
-int names_open(struct names *names)
+int names_open(struct names *names, const char *host_root, size_t processes, size_t cgroups)
 {
+	int error;
+
 	memset(names, 0, sizeof(*names));
-	names->processes = processes_new(PROCESS_CAPACITY);
-	names->cgroups = cgroups_new(CGROUP_CAPACITY);
-	if (!names->processes || !names->cgroups) {
+	names->processes = processes_new(processes);
+	names->cgroups = cgroups_new(cgroups);
+	names->containers = containers_new(cgroups);
+	error = names->processes && names->cgroups && names->containers ? 0 : -ENOMEM;
+	if (!error)
+		error = names_reader_new(host_root, &names->reader);
+	if (error) {
 		names_close(names);
-		return -ENOMEM;
+		return error;
 	}
 	names->host_proc = in_initial_pid_namespace("");
 	names->mounted = !read_memory_mount("", &names->mount);
@@ -29,8 +35,12 @@ void names_close(struct names *names)
 {
 	processes_free(names->processes);
 	cgroups_free(names->cgroups);
+	containers_free(names->containers);
+	names_reader_free(names->reader);
 	names->processes = NULL;
 	names->cgroups = NULL;
+	names->containers = NULL;
+	names->reader = NULL;
 }
 
 struct learning {
@@ -61,6 +71,7 @@ static int learn_cgroup(uint64_t id, const char *path, void *arg)
 	struct learning *learning = arg;
 
 	cgroup_learn(learning->names->cgroups, id, path, learning->now_ns);
+	containers_note(learning->names->containers, path, learning->now_ns);
 	return 0;
 }
 
@@ -72,6 +83,15 @@ void names_learn_all(struct names *names, uint64_t now_ns)
 		walk_processes("", learn_process, &learning);
 	if (names->mounted)
 		walk_cgroups(&names->mount, learn_cgroup, &learning);
+	containers_read(names->containers, names->reader, now_ns, SIZE_MAX);
+}
+
+void names_tick(struct names *names, uint64_t now_ns)
+{
+	if (now_ns < names->look_ns)
+		return;
+	names->look_ns = now_ns + LOOK_NS;
+	containers_read(names->containers, names->reader, now_ns, LOOK_FILES);
 }
 
 static void learn_exec(struct names *names, const struct fact *fact)
@@ -95,11 +115,21 @@ static void learn_new_cgroup(struct names *names, const struct fact *fact)
 	struct cgroup_entry *entry;
 
 	cgroup_learn(names->cgroups, fact->cgroup.id, fact->text, fact->hdr.time_ns);
+	containers_note(names->containers, fact->text, fact->hdr.time_ns);
 	entry = cgroup_find(names->cgroups, fact->cgroup.id);
 	if (entry) {
 		entry->has_oom_local = true;
 		entry->oom_local = 0;
 	}
+}
+
+static void learn_removed_cgroup(struct names *names, const struct fact *fact)
+{
+	const char *path = cgroup_path(names->cgroups, fact->cgroup.id);
+
+	if (path)
+		containers_gone(names->containers, path);
+	cgroup_remove(names->cgroups, fact->cgroup.id, fact->hdr.time_ns);
 }
 
 void names_learn(struct names *names, const struct fact *fact)
@@ -119,7 +149,7 @@ void names_learn(struct names *names, const struct fact *fact)
 		return;
 	case EV_CGROUP:
 		if (fact->cgroup.removed)
-			cgroup_remove(names->cgroups, fact->cgroup.id, now_ns);
+			learn_removed_cgroup(names, fact);
 		else
 			learn_new_cgroup(names, fact);
 		return;

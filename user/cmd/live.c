@@ -13,8 +13,12 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "cmd/cgroup_live.h"
+#include "cmd/fit.h"
 #include "cmd/kmsg_live.h"
 #include "cmd/output.h"
+#include "cmd/probe.h"
+#include "cmd/remarks.h"
 #include "cmd/watch.h"
 #include "cmd/watch_kills.h"
 #include "facts/kernel.h"
@@ -36,6 +40,7 @@ int live_rights(void)
 	struct rights rights;
 	size_t count;
 
+	rights_raise(); /* what it does not get is named below */
 	if (read_rights("", &rights))
 		return 0; /* no /proc: the kernel will say it */
 	count = rights_check(&rights, missing);
@@ -108,7 +113,7 @@ static int open_tracer(struct watch *watch)
 {
 	struct tracer_options options = {
 		.host = &watch->host,
-		.ring_bytes = watch->options->ring_bytes,
+		.ring_bytes = watch->sizes.ring_bytes,
 		.without = watch->options->without,
 		.fault_period = watch->options->fault_period,
 		.no_kills = watch->options->kills == KILLS_OFF,
@@ -136,7 +141,7 @@ static int stream_write(const char *data, size_t len, void *arg)
 static int open_recorder(struct watch *watch)
 {
 	int error = recorder_open(&watch->recorder, watch->options, &watch->host, &watch->hooks,
-		watch->tracer, &watch->names);
+		watch->tracer, &watch->names, &watch->sizes);
 
 	if (error) {
 		fprintf(stderr, "oomsnoop: no memory for the history: %s\n", strerror(-error));
@@ -146,6 +151,7 @@ static int open_recorder(struct watch *watch)
 		.options = watch->options,
 		.sink = &watch->sink,
 		.cgroups = watch->names.cgroups,
+		.containers = watch->names.containers,
 		.write = stream_write,
 		.arg = watch,
 	};
@@ -164,6 +170,7 @@ static int open_incidents(struct watch *watch)
 		.freed_hook = hook_served(&watch->hooks, HOOK_FREED),
 		.kmsg = watch->kmsg_fd >= 0,
 		.signal_hook = hook_served(&watch->hooks, HOOK_SHARED),
+		.pool = watch->sizes.incidents,
 		.settle_ns = watch->options->settle_ns,
 		.weight = weigh,
 	};
@@ -184,20 +191,19 @@ static void protect(struct watch *watch)
 	uint64_t keep =
 		RIGHT(CAP_SYS_PTRACE) | RIGHT(CAP_DAC_READ_SEARCH); /* /proc/PID/exe of others */
 	struct rights_protection protection;
-	int error;
+	struct rights rights;
+	int error, rights_error = read_rights("", &rights);
 
 	tzset(); /* reads the zone's file now, not with the first record */
 	malloc_trim(0);
 	rights_protect("", &protection);
-	if (protection.adj_error)
-		REMARK(watch,
-			"cannot protect itself from the OOM killer: oom_score_adj is %d (%s)\n",
-			protection.adj, strerror(-protection.adj_error));
-	if (protection.lock_error)
-		REMARK(watch, "cannot lock its memory (%s)\n", strerror(-protection.lock_error));
-	if (protection.priority_error && watch->options->verbose)
-		REMARK(watch, "cannot raise its priority (%s): in a storm records may come late\n",
-			strerror(-protection.priority_error));
+	if (!watch->options->quiet)
+		remarks_tell(&(struct remarks_of) {
+			.rights = rights_error ? NULL : &rights,
+			.protection = &protection,
+			.kmsg_error = watch->kmsg_fd < 0 ? watch->kmsg_fd : 0,
+			.host_pids = watch->names.host_proc,
+		});
 	/* Each census and each pass opens its iterator anew, which the kernel allows to CAP_BPF
 	 * alone; counting page faults begins while running. */
 	if (watch->recorder.source == RECORDER_ITERATOR ||
@@ -226,12 +232,36 @@ static void tell_ready(struct watch *watch)
 	REMARK(watch, "watching for OOM kills; Ctrl-C ends\n");
 }
 
+static int open_probe(struct watch *watch)
+{
+	if (!watch->options->probe)
+		return 0;
+	watch->probe_fd = probe_listen(watch->options->probe);
+	if (watch->probe_fd >= 0)
+		return 0;
+	fprintf(stderr, "oomsnoop: --probe: cannot listen at \"%s\": %s\n", watch->options->probe,
+		strerror(-watch->probe_fd));
+	return 1;
+}
+
+static int open_store(struct watch *watch, const struct keeper_options *store)
+{
+	struct keeper_options sized = *store;
+	int status = 0;
+
+	sized.queue_bytes = watch->sizes.queue_bytes;
+	watch->keeper = keeper_open(&sized, &watch->run, &status);
+	return status;
+}
+
 static int open_watch(struct watch *watch, const struct keeper_options *store)
 {
 	int status, error;
 
 	watch->kmsg_fd = kmsg_open("/dev/kmsg");
-	status = open_incidents(watch);
+	status = open_probe(watch);
+	if (!status)
+		status = open_incidents(watch);
 	if (!status)
 		status = open_recorder(watch);
 	if (!status && watch_kills_open(watch)) {
@@ -246,9 +276,7 @@ static int open_watch(struct watch *watch, const struct keeper_options *store)
 		fprintf(stderr, "oomsnoop: cannot set up its event loop: %s\n", strerror(-error));
 		return 1;
 	}
-	if (store)
-		watch->keeper = keeper_open(store, &watch->run, &status);
-	return status;
+	return store ? open_store(watch, store) : 0;
 }
 
 static int watch_opened(struct watch *watch)
@@ -381,14 +409,48 @@ static int hold_standard_files(void)
 	return 0;
 }
 
-/* No BPF here; what the kernel prints may be readable all the same. Without that, or where a store
- * is to be filled, `status` stands. */
-static int follow_log(
-	const struct live_options *options, const struct host_facts *host, bool store, int status)
+/*
+ * No BPF here; what the kernel prints may be readable all the same, and if not, the files of the
+ * own cgroup are. Without those, or where a store is to be filled and nothing else was asked for,
+ * `status` stands.
+ */
+static int fall_back(const struct live_options *options, const struct host_facts *host,
+	const struct keeper_options *store, int status)
 {
-	int fd = store ? -1 : kmsg_open("/dev/kmsg");
+	int fd = store || options->source == SOURCE_BPF ? -1 : kmsg_open("/dev/kmsg");
 
-	return fd < 0 ? status : kmsg_live_run(options, host, fd);
+	if (fd >= 0)
+		return kmsg_live_run(options, host, fd);
+	if (store || options->source == SOURCE_BPF || !cgroup_live_serves())
+		return status;
+	return cgroup_live_run(options, host, NULL);
+}
+
+/* Asked for by name: nothing else will do. */
+static int run_source(const struct live_options *options, const struct host_facts *host,
+	const struct keeper_options *store)
+{
+	int fd;
+
+	if (options->source == SOURCE_CGROUP)
+		return cgroup_live_run(options, host, store);
+	if (store) {
+		fprintf(stderr, "oomsnoop: record: no store is filled from the kernel log alone\n");
+		return EX_USAGE;
+	}
+	fd = kmsg_open("/dev/kmsg");
+	if (fd >= 0)
+		return kmsg_live_run(options, host, fd);
+	fprintf(stderr, "oomsnoop: /dev/kmsg cannot be read: %s (CAP_SYSLOG)\n", strerror(-fd));
+	return EX_NOPERM;
+}
+
+static int size_tables(struct watch *watch, const struct keeper_options *store)
+{
+	struct need_options asked;
+
+	fit_options(watch->options, store, store ? store->queue_bytes : 0, &asked);
+	return fit_tables(watch->options, &asked, &watch->sizes);
 }
 
 int live_run(struct live_options *options, const struct keeper_options *store)
@@ -401,21 +463,29 @@ int live_run(struct live_options *options, const struct keeper_options *store)
 	signal(SIGPIPE, SIG_IGN);
 	watch = (struct watch) {.options = options,
 		.silent = options->silent,
-		.kmsg_fd = -1,
+		.kmsg_fd = -ENOENT,
+		.probe_fd = -1,
 		.signal_fd = -1,
 		.timer_fd = -1,
 		.epoll_fd = -1};
 	status = check_output(options);
 	if (status)
 		return status;
-	status = live_rights();
 	error = hold_standard_files();
 	if (!error)
 		error = read_host("", &watch.host);
+	if (!error && (options->source == SOURCE_CGROUP || options->source == SOURCE_KMSG))
+		return run_source(options, &watch.host, store);
+	status = live_rights();
 	if (!error && status)
-		return follow_log(options, &watch.host, store, status);
+		return fall_back(options, &watch.host, store, status);
 	if (!error)
-		error = names_open(&watch.names);
+		status = size_tables(&watch, store);
+	if (status)
+		return status;
+	if (!error)
+		error = names_open(&watch.names, options->host_root, watch.sizes.processes,
+			watch.sizes.cgroups);
 	if (error) {
 		fprintf(stderr, "oomsnoop: cannot learn about this machine: %s\n",
 			strerror(-error));
@@ -432,7 +502,7 @@ int live_run(struct live_options *options, const struct keeper_options *store)
 	refused = status == EX_NOPERM && !watch.tracer;
 	tracer_close(watch.tracer);
 	names_close(&watch.names);
-	return refused ? follow_log(options, &watch.host, store, status) : status;
+	return refused ? fall_back(options, &watch.host, store, status) : status;
 }
 
 int cmd_live(int argc, char **argv)

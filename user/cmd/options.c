@@ -7,6 +7,12 @@
 #include <string.h>
 #include <strings.h>
 #include <sysexits.h>
+#include <unistd.h>
+
+#include "cmd/filter.h"
+#include "facts/below.h"
+
+#include "cmd/probe.h"
 
 enum {
 	OPTION_CGROUP = 0x100,
@@ -18,6 +24,8 @@ enum {
 	OPTION_READY_FD,
 	OPTION_RING,
 	OPTION_WITHOUT,
+	OPTION_MEMORY,
+	OPTION_PROBE,
 	OPTION_WINDOW,
 	OPTION_HISTORY,
 	OPTION_CENSUS,
@@ -28,6 +36,11 @@ enum {
 	OPTION_INTERVAL,
 	OPTION_WARN,
 	OPTION_KILLS,
+	OPTION_SOURCE,
+	OPTION_POD,
+	OPTION_NAMESPACE,
+	OPTION_CONTAINER,
+	OPTION_HOST_ROOT,
 };
 
 #define SECOND_NS 1000000000ULL
@@ -47,6 +60,13 @@ static const struct argp_option option_table[] = {
 		"process to its own descendants, and SIGBUS at memory that cannot be had), all "
 		"(these, too, and SIGSEGV) or off",
 		2},
+	{"pod", OPTION_POD, "NAME", 0,
+		"Only of this pod: its name, a pattern, its uid, or a part of its cgroup's name",
+		2},
+	{"namespace", OPTION_NAMESPACE, "NAME", 0,
+		"Only of pods in this namespace; a name or pattern", 2},
+	{"container", OPTION_CONTAINER, "NAME", 0,
+		"Only of this container: its name, a pattern, or the beginning of its id", 2},
 	{NULL, 0, NULL, 0, "The minutes before:", 6},
 	{"window", OPTION_WINDOW, "TIME", 0, "A record looks back on so much (default 60s)", 6},
 	{"history", OPTION_HISTORY, "TIME", 0, "So much is kept (default 10m)", 6},
@@ -77,10 +97,24 @@ static const struct argp_option option_table[] = {
 	{NULL, 0, NULL, 0, "For scripts and odd kernels:", 5},
 	{"ready-fd", OPTION_READY_FD, "FD", 0,
 		"Write \"READY\" and a newline there once all is attached", 5},
+	{"source", OPTION_SOURCE, "WHAT", 0,
+		"What tells of kills: bpf; kmsg: the kernel log alone; cgroup: the files of the own "
+		"cgroup, without any right; auto (default): the first of these that is permitted",
+		5},
 	{"settle", OPTION_SETTLE, "TIME", 0,
 		"Wait so long for a victim to be gone before its record is told (default 5s)", 5},
 	{"ring-size", OPTION_RING, "KIB", 0,
 		"Size of the ring between kernel and tracer, a power of two (default 4096)", 5},
+	{"host-root", OPTION_HOST_ROOT, "DIR", 0,
+		"Where the host's file system is seen, for names of pods and containers (default "
+		"/; in a container /host, say)",
+		5},
+	{"memory", OPTION_MEMORY, "SIZE", 0,
+		"Smaller tables, which take no more than SIZE once they are full (see `oomsnoop "
+		"doctor`)",
+		5},
+	{"probe", OPTION_PROBE, "NAME", OPTION_ARG_OPTIONAL,
+		"Answer `oomsnoop probe NAME` while it watches (default: " PROBE_NAME ")", 5},
 	{"without", OPTION_WITHOUT, "LIST", 0,
 		"Leave out hooks by purpose, kind or name (see `oomsnoop doctor`)", 5},
 	{NULL, 0, NULL, 0, NULL, 0},
@@ -117,6 +151,18 @@ uint64_t options_time(struct argp_state *state, const char *what, const char *te
 	return 0;
 }
 
+const char *options_host_root(struct argp_state *state, const char *text)
+{
+	int fd = below_root(text);
+
+	if (text[0] != '/' || fd < 0)
+		argp_error(state, "--host-root: '%s' is no directory that can be opened (%s)", text,
+			fd < 0 ? strerror(-fd) : "it does not begin with '/'");
+	if (fd >= 0)
+		close(fd);
+	return strcmp(text, "/") == 0 ? "" : text;
+}
+
 static enum color_mode parse_color(struct argp_state *state, const char *text)
 {
 	if (!strcmp(text, "always"))
@@ -144,6 +190,20 @@ uint64_t options_size(struct argp_state *state, const char *what, const char *te
 			return value * (double)(1ULL << units[i].shift);
 	argp_error(state, "%s: '%s' is not a size such as 512KiB, 16MiB or 1G", what, text);
 	return 0;
+}
+
+static enum live_source parse_source(struct argp_state *state, const char *text)
+{
+	static const char *const names[] = {[SOURCE_AUTO] = "auto",
+		[SOURCE_BPF] = "bpf",
+		[SOURCE_KMSG] = "kmsg",
+		[SOURCE_CGROUP] = "cgroup"};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (!strcmp(text, names[i]))
+			return (enum live_source)i;
+	argp_error(state, "--source: '%s' is none of auto, bpf, kmsg, cgroup", text);
+	return SOURCE_AUTO;
 }
 
 static enum faults_mode parse_faults(struct argp_state *state, const char *text)
@@ -261,6 +321,15 @@ static error_t parse_filter(int key, char *value, struct argp_state *state)
 	case 'p':
 		options->pid = parse_number(state, "--pid", value, 1, 1U << 22);
 		return 0;
+	case OPTION_POD:
+		filter_parse_pod(state, &options->names, value);
+		return 0;
+	case OPTION_NAMESPACE:
+		filter_parse_namespace(state, &options->names, value);
+		return 0;
+	case OPTION_CONTAINER:
+		filter_parse_container(state, &options->names, value);
+		return 0;
 	default:
 		return parse_recorder(key, value, state);
 	}
@@ -303,6 +372,20 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
 	case OPTION_WITHOUT:
 		options->without = value;
 		return 0;
+	case OPTION_SOURCE:
+		options->source = parse_source(state, value);
+		return 0;
+	case OPTION_HOST_ROOT:
+		options->host_root = options_host_root(state, value);
+		return 0;
+	case OPTION_MEMORY:
+		options->memory_bytes = options_size(state, "--memory", value);
+		return 0;
+	case OPTION_PROBE:
+		options->probe = value ? value : PROBE_NAME;
+		if (!options->probe[0] || strlen(options->probe) > PROBE_NAME_MAX)
+			argp_error(state, "--probe: '%s' is no name of a probe", options->probe);
+		return 0;
 	case ARGP_KEY_ARG:
 		argp_error(state, "'%s' is no command; try --help", value);
 		return 0;
@@ -319,7 +402,7 @@ static const struct argp argp = {
 	.args_doc =
 		"\nrecord [-o FILE] [--also-print]"
 		"\nlist FILE [--json]\nreport FILE [--html OUT]\nexport FILE [--series]"
-		"\ndoctor [--json]\nparse [--json|--text] [FILE…|-]\nrank [--cgroup PATH] [--json] [-n N]",
+		"\ndoctor [--json] [--host-root DIR]\nprobe [NAME]\nparse [--json|--text] [FILE…|-]\nrank [--cgroup PATH] [--json] [-n N]",
 	.doc = "Explains every kill of the kernel's OOM killer as it happens: whose limit was hit, who asked "
 	       "for the page, who died and why that one, and what came after.\n"
 	       "`oomsnoop record` stores them, with the minutes before; `list`, "
@@ -328,13 +411,15 @@ static const struct argp argp = {
 	       "would be killed next, `oomsnoop parse` what kernel logs tell of earlier kills; those two need "
 	       "neither BPF nor root.\v"
 	       "Records go to stdout, everything else to stderr.\n"
-	       "Exit status: 0 done; 1 failed; 64 usage; 69 the kernel lacks what is needed; 74 output "
+	       "Exit status: 0 done; 1 failed; 64 usage; 69 the kernel lacks what is needed, or a limit "
+	       "leaves too little memory; 74 output "
 	       "error; 77 not permitted.",
 };
 
 void options_defaults(struct live_options *ret)
 {
 	*ret = (struct live_options) {.ready_fd = -1,
+		.host_root = "",
 		.window_ns = 60 * SECOND_NS,
 		.history_ns = 600 * SECOND_NS,
 		.census_ns = SECOND_NS,

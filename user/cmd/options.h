@@ -16,15 +16,26 @@ struct warn_threshold {
 	uint64_t left_ns;
 };
 
+/* By what the runtime and Kubernetes call it; NULL: all. */
+struct names_filter {
+	const char *pod; /* its name or a pattern, its uid, or a part of a cgroup's name */
+	const char *namespace; /* a name or pattern */
+	const char *container; /* a name or pattern, or the beginning of its id */
+};
+
 enum faults_mode { FAULTS_AUTO, FAULTS_ALWAYS, FAULTS_NEVER };
 
 /* Which kills that are not the OOM killer's are told. */
 enum kills_mode { KILLS_FOREIGN, KILLS_ALL, KILLS_OFF };
+/* What tells of kills. AUTO: BPF; where that is not permitted the kernel log; where that is not
+ * readable the own cgroup's files. */
+enum live_source { SOURCE_AUTO, SOURCE_BPF, SOURCE_KMSG, SOURCE_CGROUP };
 
 enum color_mode { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
 
 struct live_options {
 	bool json;
+	enum live_source source;
 	enum color_mode color;
 	bool silent; /* nothing goes to stdout: `record` */
 	bool quiet;
@@ -33,11 +44,15 @@ struct live_options {
 	const char *comm; /* name or pattern; NULL: all */
 	uint32_t pid; /* 0: all */
 	enum kills_mode kills;
+	struct names_filter names;
+	const char *host_root; /* where the host's file system is seen; "": at / */
 	uint64_t max_events; /* 0: no bound */
 	uint64_t timeout_ns; /* 0: none */
 	uint64_t settle_ns; /* 0: the default */
 	int ready_fd; /* -1: none */
 	uint32_t ring_bytes; /* 0: the default */
+	uint64_t memory_bytes; /* that all tables must fit into; 0: the default tables */
+	const char *probe; /* name at which it answers; NULL: it does not */
 	const char *without;
 
 	/* the recorder */
@@ -66,6 +81,8 @@ extern const struct argp options_argp;
 /* "90", "90s", "500ms", "5m", "2h", "7d" in ns, more than 0; "16MiB" in bytes. What is none is a
  * usage error that names `what`. */
 uint64_t options_time(struct argp_state *state, const char *what, const char *text);
+/* The value of --host-root, "" for "/"; a usage error where it cannot be opened. */
+const char *options_host_root(struct argp_state *state, const char *text);
 uint64_t options_size(struct argp_state *state, const char *what, const char *text);
 
 #endif /* OOMSNOOP_CMD_OPTIONS_H */

@@ -28,6 +28,10 @@
 
 #define WIDTH_MAX 1000
 #define NS_PER_S 1000000000LL
+/* Of a log that is followed (dmesg -w, journalctl -f): whoever writes it hands on a report in one
+ * go, or a piece at a time. */
+#define QUIET_MS 1000
+#define CUT_MS 10000
 
 struct parse_options {
 	bool json, quiet;
@@ -223,6 +227,20 @@ static void take_record(void *arg, const struct klog_record *record)
 	klog_reports_record(run->reports, record);
 }
 
+/* What a log that is followed has told is told on, without waiting for what comes after it. */
+static void tell_if_quiet(
+	struct parse_run *run, struct klog_input *input, struct klog_stream *stream)
+{
+	if (klog_reports_idle(run->reports) && klog_stream_idle(stream))
+		return;
+	if (!klog_input_stalls(input, QUIET_MS))
+		return;
+	klog_stream_end(stream);
+	if (!klog_reports_settled(run->reports) && !klog_input_stalls(input, CUT_MS - QUIET_MS))
+		return;
+	klog_reports_end(run->reports);
+}
+
 /* 0 or -errno. */
 static int read_lines(struct parse_run *run, struct klog_input *input, struct klog_stream *stream)
 {
@@ -234,6 +252,7 @@ static int read_lines(struct parse_run *run, struct klog_input *input, struct kl
 		if (klog_reports_idle(run->reports) && klog_stream_idle(stream) &&
 			klog_input_skip(input, klog_needles))
 			klog_stream_end(stream);
+		tell_if_quiet(run, input, stream);
 		more = klog_input_line(input, &line, &len);
 		if (more <= 0 || run->output_error)
 			break;

@@ -47,9 +47,12 @@ static uint64_t boot_ns(void)
 
 int recorder_open(struct recorder *recorder, const struct live_options *options,
 	const struct host_facts *host, const struct hooks *hooks, struct tracer *tracer,
-	struct names *names)
+	struct names *names, const struct table_sizes *sizes)
 {
 	struct growth_options growth = {
+		.processes = sizes->processes,
+		.cgroups = sizes->cgroups,
+		.ledger_bytes = sizes->ledger_bytes,
 		.keep_ns = options->history_ns,
 		.page_size = host->page_size,
 	};
@@ -271,18 +274,15 @@ void recorder_fact(struct recorder *recorder, const struct fact *fact)
 void recorder_incident(struct recorder *recorder, struct incident *incident,
 	struct cgroups *cgroups, uint64_t domain_id, uint64_t now_ns)
 {
-	uint64_t stamp_ns = incident->time_ns;
+	uint64_t killed_ns = incident->time_ns;
 
 	if (!recorder->growth)
 		return;
-	if (stamp_ns <= recorder->last_ns)
-		stamp_ns = recorder->last_ns + 1;
-	if (now_ns < incident->time_ns + KILL_PASS_NS &&
-		now_ns > recorder->last_ns + KILL_PASS_GAP_NS && stamp_ns <= now_ns) {
-		pass_run(recorder, stamp_ns, incident);
-	} else {
-		stamp_ns = incident->time_ns;
-	}
-	growth_picture(recorder->growth, cgroups, domain_id, stamp_ns, recorder->options->window_ns,
-		&incident->growth);
+	/* A pass that was run between the kill and the reading of its records shows the victim
+	 * gone: then the one before it is the last that counts. */
+	if (killed_ns > recorder->last_ns && now_ns < killed_ns + KILL_PASS_NS &&
+		now_ns > recorder->last_ns + KILL_PASS_GAP_NS && killed_ns <= now_ns)
+		pass_run(recorder, killed_ns, incident);
+	growth_picture(recorder->growth, cgroups, domain_id, killed_ns,
+		recorder->options->window_ns, &incident->growth);
 }

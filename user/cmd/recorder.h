@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "cmd/learn.h"
+#include "cmd/need.h"
 #include "cmd/options.h"
 #include "facts/host.h"
 #include "model/growth.h"
@@ -51,7 +52,7 @@ struct recorder {
 /* 0 or -ENOMEM. The first pass comes with the first tick. */
 int recorder_open(struct recorder *recorder, const struct live_options *options,
 	const struct host_facts *host, const struct hooks *hooks, struct tracer *tracer,
-	struct names *names);
+	struct names *names, const struct table_sizes *sizes);
 void recorder_close(struct recorder *recorder);
 
 /* Runs a pass if one is due; true: one was. */

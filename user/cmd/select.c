@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cmd/select.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,8 +10,6 @@
 #include "cmd/filter.h"
 #include "cmd/when.h"
 
-#define UID_LEN 36
-#define UID_LEN_STATIC 32 /* of a pod that the kubelet took from a file */
 #define COMM_MAX 64
 
 void selection_init(struct selection *selection)
@@ -22,81 +19,15 @@ void selection_init(struct selection *selection)
 
 bool selection_looks_inside(const struct selection *selection)
 {
-	return selection->cgroup || selection->comm || selection->pid || selection->pod ||
-	       selection->scope_count || selection->verdict_count;
+	return selection->cgroup || selection->comm || selection->pid ||
+	       filter_names_given(&selection->names) || selection->scope_count ||
+	       selection->verdict_count;
 }
 
 bool selection_given(const struct selection *selection)
 {
 	return selection_looks_inside(selection) || selection->since_ns != INT64_MIN ||
 	       selection->until_ns != INT64_MAX || selection->id || selection->last;
-}
-
-/* --- a pod in the path of a cgroup --- */
-
-/* '-' and '_' are one: systemd's names of slices have '_' in a uid, since '-' parts levels. */
-static char folded(char c)
-{
-	return c == '_' ? '-' : (char)tolower((unsigned char)c);
-}
-
-/* "0b5e4f3c-8a77-4c1e-9d2a-6f1d7c1b2a90", its parts joined by '-' or '_', or 32 digits. */
-static bool is_pod_uid(const char *text)
-{
-	size_t len = strlen(text);
-
-	if (len != UID_LEN && len != UID_LEN_STATIC)
-		return false;
-	for (size_t i = 0; i < len; i++) {
-		bool joint = len == UID_LEN && (i == 8 || i == 13 || i == 18 || i == 23);
-
-		if (joint ? folded(text[i]) != '-' : !isxdigit((unsigned char)text[i]))
-			return false;
-	}
-	return true;
-}
-
-static bool begins_with_uid(const char *at, const char *uid)
-{
-	size_t len = strlen(uid);
-
-	for (size_t i = 0; i < len; i++) {
-		if (folded(at[i]) != folded(uid[i]))
-			return false;
-	}
-	/* A longer number is another one. */
-	return !isxdigit((unsigned char)at[len]) && folded(at[len]) != '-';
-}
-
-/* "pod<uid>" anywhere, as in kubepods-burstable-pod<uid>.slice. */
-static bool path_has_uid(const char *path, const char *uid)
-{
-	for (const char *at = strstr(path, "pod"); at; at = strstr(at + 1, "pod")) {
-		if (begins_with_uid(at + strlen("pod"), uid))
-			return true;
-	}
-	return false;
-}
-
-/* `pod` holds no '/', so what is found lies within one component. */
-static bool path_is_of_pod(const char *path, const char *pod)
-{
-	const char *uid = !strncmp(pod, "pod", 3) ? pod + 3 : pod;
-
-	return is_pod_uid(uid) ? path_has_uid(path, uid) : strstr(path, pod) != NULL;
-}
-
-static bool pod_passes(const struct selection *selection, const struct incident *incident,
-	const struct judgement *judgement)
-{
-	int level = judgement->limit_level;
-
-	if (!selection->pod)
-		return true;
-	if (level >= 0 && level < EV_MAX_LEVELS &&
-		path_is_of_pod(incident->level_paths[level], selection->pod))
-		return true;
-	return path_is_of_pod(incident->victim_cgroup, selection->pod);
 }
 
 /* --- the test --- */
@@ -124,12 +55,13 @@ static bool verdict_passes(const struct selection *selection, const struct judge
 bool selection_passes(const struct selection *selection, int64_t id,
 	const struct incident *incident, const struct judgement *judgement)
 {
-	struct live_options live = {
-		.cgroup = selection->cgroup, .comm = selection->comm, .pid = selection->pid};
+	struct live_options live = {.cgroup = selection->cgroup,
+		.comm = selection->comm,
+		.pid = selection->pid,
+		.names = selection->names};
 
 	return (!selection->id || selection->id == id) &&
-	       filter_passes(&live, incident, judgement) &&
-	       pod_passes(selection, incident, judgement) && scope_passes(selection, judgement) &&
+	       filter_passes(&live, incident, judgement) && scope_passes(selection, judgement) &&
 	       verdict_passes(selection, judgement);
 }
 
@@ -149,6 +81,8 @@ enum {
 	OPTION_UNTIL,
 	OPTION_CGROUP,
 	OPTION_POD,
+	OPTION_NAMESPACE,
+	OPTION_CONTAINER,
 	OPTION_COMM,
 	OPTION_SCOPE,
 	OPTION_VERDICT,
@@ -169,10 +103,14 @@ static const struct argp_option option_table[] = {
 		"Whose limit or victim is in this cgroup or below it; a pattern (*, ?) matches "
 		"whole paths",
 		1},
-	{"pod", OPTION_POD, "UID", 0,
-		"Whose limit or victim is in the cgroup of the pod with this uid; any other text "
-		"is looked for in the names of the cgroups on the path",
+	{"pod", OPTION_POD, "NAME", 0,
+		"Whose limit or victim is in this pod: its name, a pattern, its uid, or a part of "
+		"the name of a cgroup on the path",
 		1},
+	{"namespace", OPTION_NAMESPACE, "NAME", 0, "Of pods in this namespace; a name or pattern",
+		1},
+	{"container", OPTION_CONTAINER, "NAME", 0,
+		"Of this container: its name, a pattern, or the beginning of its id", 1},
 	{"comm", OPTION_COMM, "NAME", 0,
 		"That killed a process of this name, or matching this pattern", 1},
 	{"pid", 'p', "PID", 0, "That killed this process (host's pid)", 1},
@@ -192,7 +130,8 @@ static const char *const verdict_ids[] = {"own-limit", "ancestor-limit", "host-e
 	"kernel-memory-held", "no-process-holds-it", "hugetlb-held", "page-cache-dirty",
 	"no-victim", "fork-family", "group-kill", "steady-leak", "spike", "copy-on-write",
 	"grew-most", "no-process-grew", "repeated", "killed-by-process", "killed-by-oom-daemon",
-	"killed-by-kernel", "cgroup-killed", "cleanup-after-oom", "shm-full", "memory-fault"};
+	"killed-by-kernel", "cgroup-killed", "cleanup-after-oom", "shm-full", "memory-fault",
+	"victim-uncertain", "victim-not-seen", "limit-not-here"};
 
 static uint64_t parse_number(
 	struct argp_state *state, const char *what, const char *text, uint64_t max)
@@ -261,14 +200,6 @@ static void parse_last(struct argp_state *state, struct selection *selection, co
 	selection->last = text ? parse_number(state, "--last", text, UINT32_MAX) : 1;
 }
 
-static void parse_pod(struct argp_state *state, struct selection *selection, const char *text)
-{
-	if (!text[0] || strchr(text, '/'))
-		argp_error(
-			state, "--pod: '%s' is neither a uid nor a part of a cgroup's name", text);
-	selection->pod = text;
-}
-
 static error_t parse_name(int key, char *value, struct argp_state *state)
 {
 	struct selection *selection = state->input;
@@ -280,7 +211,13 @@ static error_t parse_name(int key, char *value, struct argp_state *state)
 		selection->cgroup = value;
 		return 0;
 	case OPTION_POD:
-		parse_pod(state, selection, value);
+		filter_parse_pod(state, &selection->names, value);
+		return 0;
+	case OPTION_NAMESPACE:
+		filter_parse_namespace(state, &selection->names, value);
+		return 0;
+	case OPTION_CONTAINER:
+		filter_parse_container(state, &selection->names, value);
 		return 0;
 	case OPTION_COMM:
 		if (!value[0] || strlen(value) > COMM_MAX)

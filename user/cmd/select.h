@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "cmd/options.h"
 #include "judge/judgement.h"
 #include "model/incident.h"
 #include "model/killing.h"
@@ -24,7 +25,7 @@ struct selection {
 	const char *cgroup; /* as in the live trace */
 	const char *comm;
 	uint32_t pid;
-	const char *pod; /* its uid, or a text that a component of a path holds */
+	struct names_filter names;
 	unsigned int scope_count, verdict_count;
 	enum scope scopes[SELECT_CHOICES];
 	const char *verdicts[SELECT_CHOICES];

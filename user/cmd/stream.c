@@ -16,6 +16,11 @@ static const char *path_of(const struct stream *stream, uint64_t id)
 	return path ? path : "";
 }
 
+static const struct container_names *names_of(const struct stream *stream, const char *path)
+{
+	return stream->containers && path[0] ? containers_known(stream->containers, path) : NULL;
+}
+
 static void write_line(struct stream *stream, const struct buf *line)
 {
 	if (!stream->error)
@@ -27,14 +32,15 @@ static void tell_change(const struct growth_change *change, void *arg)
 {
 	struct stream *stream = arg;
 	const char *path = path_of(stream, change->cgroup_id);
+	const struct container_names *names = names_of(stream, path);
 	char data[LINE_BYTES];
 	struct buf line;
 
-	if (!filter_change(stream->options, change, path))
+	if (!filter_change(stream->options, change, path, names))
 		return;
 	buf_init(&line, data, sizeof(data));
-	if (stream->options->json ? json_growth(&line, stream->sink, change, path)
-				  : text_growth(&line, stream->sink, change, path))
+	if (stream->options->json ? json_growth(&line, stream->sink, change, path, names)
+				  : text_growth(&line, stream->sink, change, path, names))
 		return;
 	write_line(stream, &line);
 }
@@ -65,16 +71,18 @@ static void tell_near(const struct growth_pressure *pressure, void *arg)
 	bool told = warned->near_ns && stream->now_ns - warned->near_ns < WARN_AGAIN_NS;
 	const char *why = stream->options->warn[stream->threshold].text;
 	const char *path = path_of(stream, pressure->cgroup_id);
+	const struct container_names *names = names_of(stream, path);
 	char data[LINE_BYTES];
 	struct buf line;
 
 	warned->near_ns = stream->now_ns;
-	if (told || !filter_pressure(stream->options, pressure, path))
+	if (told || !filter_pressure(stream->options, pressure, path, names))
 		return;
 	buf_init(&line, data, sizeof(data));
-	if (stream->options->json
-			? json_pressure(&line, stream->sink, stream->now_ns, pressure, path, why)
-			: text_pressure(&line, stream->sink, stream->now_ns, pressure, path, why))
+	if (stream->options->json ? json_pressure(&line, stream->sink, stream->now_ns, pressure,
+					    path, names, why)
+				  : text_pressure(&line, stream->sink, stream->now_ns, pressure,
+					    path, names, why))
 		return;
 	write_line(stream, &line);
 }

@@ -10,6 +10,7 @@
 #include "cmd/options.h"
 #include "cmd/recorder.h"
 #include "model/cgroup.h"
+#include "model/containers.h"
 #include "sink/sink.h"
 
 #define STREAM_WARNED 64
@@ -25,6 +26,7 @@ struct stream {
 	const struct live_options *options;
 	const struct sink_context *sink;
 	struct cgroups *cgroups;
+	struct containers *containers; /* NULL: no names are known */
 	int (*write)(const char *data, size_t len, void *arg);
 	void *arg;
 	uint64_t next_growth_ns;

@@ -14,9 +14,11 @@
 #include "base/buf.h"
 #include "cmd/filter.h"
 #include "cmd/output.h"
+#include "cmd/probe.h"
 #include "cmd/watch_kills.h"
 #include "facts/cgroupfs.h"
 #include "judge/limit.h"
+#include "judge/whose.h"
 
 /* How often the ring is looked at when nothing urgent is in it: names of processes wait no longer
  * than this. */
@@ -148,6 +150,8 @@ int watch_open(struct watch *watch)
 		error = epoll_watch(watch->epoll_fd, watch->kmsg_fd, 0);
 	if (error)
 		return error;
+	if (watch->probe_fd >= 0)
+		epoll_watch(watch->epoll_fd, watch->probe_fd, EPOLLIN);
 	/* A reader that has gone is noticed without writing. A file cannot be watched, and need not
 	 * be. */
 	if (!watch->silent)
@@ -159,6 +163,8 @@ void watch_close(struct watch *watch)
 {
 	if (watch->kmsg_fd >= 0)
 		close(watch->kmsg_fd);
+	if (watch->probe_fd >= 0)
+		close(watch->probe_fd);
 	if (watch->signal_fd >= 0)
 		close(watch->signal_fd);
 	if (watch->timer_fd >= 0)
@@ -210,6 +216,17 @@ static void note_kill(struct watch *watch, const struct incident *incident, int 
 		cgroup_killed(entry, incident->time_ns);
 }
 
+/* What is not known yet is looked for once more. */
+static void take_names(struct watch *watch, struct incident *incident)
+{
+	const char *place = whose_place(incident, watch->judgement.limit_level);
+	const struct container_names *names =
+		containers_of(watch->names.containers, watch->names.reader, place, boot_now_ns());
+
+	if (names)
+		incident->names = *names;
+}
+
 /* What only user space can read, while the kill still goes on: small files of the kernel's, no
  * process's. */
 static void gather(struct watch *watch, struct incident *incident)
@@ -234,6 +251,7 @@ static void gather(struct watch *watch, struct incident *incident)
 		if (!read_cgroup_stat(&watch->names.mount, path, &incident->stat))
 			read_cgroup_usage(&watch->names.mount, path, &incident->stat_usage_bytes);
 	}
+	take_names(watch, incident);
 }
 
 /* The line and its report are in the log in the order in which the kernel printed them. */
@@ -385,6 +403,7 @@ static void finish(struct watch *watch, struct incident *incident)
 	incident->lost_events = lost - watch->lost_told;
 	watch->lost_told = lost;
 	remember_limit(watch, incident);
+	take_names(watch, incident);
 	judge_incident(incident, &watch->host, &judged_by, &watch->judgement);
 	if (watch->judgement.rss_match == RSS_MATCH_APPROX ||
 		watch->judgement.rss_match == RSS_MATCH_EXACT)
@@ -449,14 +468,28 @@ void watch_drain(struct watch *watch)
 	struct incident *incident;
 
 	tracer_drain(watch->tracer, take_fact, watch);
-	take_pass(watch);
 	take_kmsg(watch);
 	while ((incident = incidents_next_fresh(watch->incidents)) != NULL)
 		gather(watch, incident);
 	watch_kills_gather(watch);
+	/* After what is known of a kill was taken: a pass would show the moments after it. */
+	take_pass(watch);
 	incidents_tick(watch->incidents, boot_now_ns());
 	finish_closed(watch);
 	watch_kills_tell(watch, boot_now_ns());
+	names_tick(&watch->names, boot_now_ns());
+}
+
+static void answer_probe(const struct watch *watch)
+{
+	struct probe_state state = {
+		.tier = watch->run.tier,
+		.incidents = watch->totals.incidents,
+		.victims = watch->totals.victims,
+		.lost_events = lost_incident_records(watch),
+	};
+
+	probe_answer(watch->probe_fd, &state);
 }
 
 static void take_events(struct watch *watch, const struct epoll_event *events, int count)
@@ -473,6 +506,8 @@ static void take_events(struct watch *watch, const struct epoll_event *events, i
 		} else if (fd == watch->timer_fd) {
 			if (read(fd, &expired, sizeof(expired)) < 0)
 				continue;
+		} else if (fd == watch->probe_fd) {
+			answer_probe(watch);
 		} else if (fd == STDOUT_FILENO && events[i].events & (EPOLLERR | EPOLLHUP)) {
 			if (!watch->silent)
 				print_failed(watch, -EPIPE);

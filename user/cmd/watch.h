@@ -8,6 +8,7 @@
 
 #include "cmd/keeper.h"
 #include "cmd/learn.h"
+#include "cmd/need.h"
 #include "cmd/options.h"
 #include "cmd/recorder.h"
 #include "cmd/stream.h"
@@ -35,10 +36,12 @@ struct watch {
 	struct killings *killings; /* NULL: no hook, or not wanted */
 	struct recorder recorder;
 	struct stream stream;
-	int kmsg_fd; /* -1: not readable */
+	int kmsg_fd; /* below 0: not readable, and why */
 	struct joiner *joiner; /* reports out of it; NULL where it is not readable */
 	bool kmsg_armed; /* woken by it */
 	int signal_fd, timer_fd, epoll_fd;
+	int probe_fd; /* -1: nobody may ask */
+	struct table_sizes sizes;
 	uint64_t ends_ns; /* CLOCK_BOOTTIME; UINT64_MAX: no end */
 	uint64_t kmsg_lost;
 	uint64_t told; /* records written */

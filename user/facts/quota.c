@@ -87,6 +87,15 @@ int read_quota_levels(const struct cgroup_mount *mount, const char *cgroup, stru
 	return 0;
 }
 
+static void read_use(const struct cgroup_mount *mount, struct quota *quota)
+{
+	int tightest = quota_tightest(quota);
+
+	quota->use_level = tightest < 0 ? 0 : (unsigned int)tightest;
+	quota->has_use =
+		!read_memory_use(mount, quota->levels[quota->use_level].cgroup, &quota->use);
+}
+
 int read_quota(const char *root, struct quota *ret)
 {
 	struct cgroup_mount mount;
@@ -103,6 +112,7 @@ int read_quota(const char *root, struct quota *ret)
 	err = read_quota_levels(&mount, cgroup, &quota);
 	if (err)
 		return err;
+	read_use(&mount, &quota);
 	*ret = quota;
 	return 0;
 }
@@ -152,13 +162,46 @@ int quota_nearest(const struct quota *quota, uint64_t *ret_left_bytes)
 	return nearest;
 }
 
+uint64_t quota_hidden_max(const struct quota *quota)
+{
+	int tightest = quota_tightest(quota);
+	uint64_t lowest = tightest < 0 ? CGROUP_NO_LIMIT : quota->levels[tightest].limits.max_bytes;
+
+	if (!quota->has_use || quota->complete || !is_limit(quota->use.hierarchy_max_bytes) ||
+		quota->use.hierarchy_max_bytes >= lowest)
+		return CGROUP_NO_LIMIT;
+	return quota->use.hierarchy_max_bytes;
+}
+
+/* v1 limits memory and swap together: what is above the limit on memory is for swap. */
+static uint64_t level_swap(const struct quota *quota, const struct cgroup_limits *limits)
+{
+	uint64_t max = limits->swap_max_bytes;
+
+	if (quota->v2 || !is_limit(max) || !is_limit(limits->max_bytes))
+		return max;
+	return max > limits->max_bytes ? max - limits->max_bytes : 0;
+}
+
+uint64_t quota_swap_bytes(const struct quota *quota)
+{
+	uint64_t lowest = quota->host.swap_total_bytes;
+
+	for (unsigned int i = 0; i < quota->level_count; i++) {
+		uint64_t max = level_swap(quota, &quota->levels[i].limits);
+
+		if (is_limit(max) && max < lowest)
+			lowest = max;
+	}
+	return lowest;
+}
+
 uint64_t quota_bytes(const struct quota *quota)
 {
 	int tightest = quota_tightest(quota);
-	uint64_t max;
+	uint64_t hidden = quota_hidden_max(quota), least = quota->host.total_bytes;
 
-	if (tightest < 0)
-		return quota->host.total_bytes;
-	max = quota->levels[tightest].limits.max_bytes;
-	return max < quota->host.total_bytes ? max : quota->host.total_bytes;
+	if (tightest >= 0 && quota->levels[tightest].limits.max_bytes < least)
+		least = quota->levels[tightest].limits.max_bytes;
+	return hidden < least ? hidden : least;
 }

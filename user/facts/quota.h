@@ -11,6 +11,7 @@
 
 #include "facts/cgroupfs.h"
 #include "facts/host.h"
+#include "facts/memoryuse.h"
 
 #define QUOTA_LEVELS 24
 #define QUOTA_PATH 512
@@ -27,6 +28,10 @@ struct quota {
 	bool container; /* seen from a container: its own namespace, mount or a runtime's cgroup */
 	unsigned int level_count;
 	struct quota_level levels[QUOTA_LEVELS]; /* own cgroup first */
+	bool has_use; /* `use` is of the level with the tightest limit; where none has one, of our
+			 own */
+	unsigned int use_level;
+	struct memory_use use;
 };
 
 /* 0 or -errno: no memory controller is to be seen, or /proc is not there. */
@@ -40,6 +45,14 @@ int quota_tightest(const struct quota *quota);
 
 /* Index of the level that will be full first, and what is left there; -1: none has a limit. */
 int quota_nearest(const struct quota *quota, uint64_t *ret_left_bytes);
+
+/* v1: the lowest limit of all levels is one that cannot be seen, above those that can; its bytes,
+ * else CGROUP_NO_LIMIT. */
+uint64_t quota_hidden_max(const struct quota *quota);
+
+/* Swap that may be used beside: the lowest limit of all levels, or the machine's swap if that is
+ * less. UNKNOWN_U64: not told. */
+uint64_t quota_swap_bytes(const struct quota *quota);
 
 /* What may be used: the tightest limit or the machine's memory, whichever is less. */
 uint64_t quota_bytes(const struct quota *quota);

@@ -68,6 +68,32 @@ const char *capability_name(unsigned int number)
 	return number < sizeof(names) / sizeof(*names) ? names[number] : NULL;
 }
 
+const struct rights_extra rights_extras[RIGHTS_EXTRAS] = {
+	{CAP_SYS_RESOURCE, "oom_score_adj -1000; BPF programs before Linux 5.11",
+		"it may be killed itself where no lower oom_score_adj was given to it"},
+	{CAP_IPC_LOCK, "memory locked beyond RLIMIT_MEMLOCK",
+		"its own pages may be dropped under pressure, and records come late then"},
+	{CAP_SYS_NICE, "nice -20", "records come late while many processes die at once"},
+	{CAP_SYSLOG, "/dev/kmsg", "the kernel's own report of a kill is not joined to the record"},
+	{CAP_SYS_PTRACE, "/proc/PID/exe of other users",
+		"program files of other users' processes (victim_exe) are not known"},
+	{CAP_DAC_READ_SEARCH, "the container runtimes' state, which root alone may read",
+		"containers are named from cgroups and log files alone"},
+};
+
+int rights_raise(void)
+{
+	if (capng_get_caps_process() < 0)
+		return -EIO;
+	for (unsigned int i = 0; i <= CAP_LAST_CAP; i++)
+		if (capng_have_capability(CAPNG_PERMITTED, i))
+			capng_update(CAPNG_ADD, CAPNG_EFFECTIVE, i);
+	errno = 0;
+	if (capng_apply(CAPNG_SELECT_CAPS) < 0)
+		return errno ? -errno : -EPERM;
+	return 0;
+}
+
 static bool hex_u64(struct scan digits, uint64_t *ret)
 {
 	uint64_t value = 0;
@@ -87,6 +113,16 @@ static bool hex_u64(struct scan digits, uint64_t *ret)
 
 enum { SEEN_EFFECTIVE = 1, SEEN_PERMITTED = 2, SEEN_BOUNDING = 4, SEEN_ALL = 7 };
 
+/* "Uid:	real	effective	saved	file system" */
+static void status_uid(struct scan line, struct rights *rights)
+{
+	uint64_t real, effective;
+
+	if (scan_u64(&line, &real) && scan_text(&line, "\t") && scan_u64(&line, &effective) &&
+		effective <= UINT32_MAX)
+		rights->uid = (uint32_t)effective;
+}
+
 static int status_line(struct scan line, struct rights *rights)
 {
 	uint64_t value;
@@ -97,6 +133,8 @@ static int status_line(struct scan line, struct rights *rights)
 		return hex_u64(line, &rights->permitted) ? SEEN_PERMITTED : 0;
 	if (scan_text(&line, "CapBnd:\t"))
 		return hex_u64(line, &rights->bounding) ? SEEN_BOUNDING : 0;
+	if (scan_text(&line, "Uid:\t"))
+		status_uid(line, rights);
 	if (scan_text(&line, "NoNewPrivs:\t") && scan_u64(&line, &value))
 		rights->no_new_privs = value != 0;
 	return 0;

@@ -18,6 +18,8 @@
 
 struct rights {
 	uint64_t effective, permitted, bounding; /* bit = number of the capability */
+	uint32_t uid; /* the effective one: what root owns is readable to it without any capability
+		       */
 	bool no_new_privs;
 	bool user_namespace; /* capabilities count in a namespace only, and bpf(2) asks the host's
 			      */
@@ -37,6 +39,22 @@ const char *capability_name(unsigned int number);
  * stands for both. Returns how many; 0 in the host's user namespace means that it may be tried.
  */
 size_t rights_check(const struct rights *rights, const char *ret_missing[RIGHTS_MISSING_MAX]);
+
+/*
+ * A capability that is of use, and not needed: what it buys, and what is lost without it. Each was
+ * found by taking it away. capabilities(7); kernel/ptrace.c, mm/mlock.c, kernel/printk/printk.c.
+ */
+struct rights_extra {
+	unsigned int capability;
+	const char *buys, *lost;
+};
+
+enum { RIGHTS_EXTRAS = 6 };
+extern const struct rights_extra rights_extras[RIGHTS_EXTRAS];
+
+/* What is permitted counts from now on: a file's capabilities are given as permitted alone, so that
+ * it may be started where the bounding set has none of them. 0 or -errno. */
+int rights_raise(void);
 
 struct rights_protection {
 	int lock_error; /* 0 or -errno of mlockall() */

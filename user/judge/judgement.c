@@ -5,6 +5,7 @@
 
 #include "judge/limit.h"
 #include "judge/verdicts.h"
+#include "judge/whose.h"
 
 const char *scope_name(enum scope scope)
 {
@@ -39,8 +40,8 @@ const char *closed_name(enum incident_closed closed)
 
 const char *victim_why_name(enum victim_why why)
 {
-	static const char *const names[] = {
-		"unknown", "chosen", "group", "shared-mm", "already-exiting"};
+	static const char *const names[] = {"unknown", "chosen", "group", "shared-mm",
+		"already-exiting", "vanished", "possible"};
 
 	return names[why];
 }
@@ -201,6 +202,18 @@ static void judge_badness_of_log(
 	ret->badness = badness_of(task, RSS_APPROX, ret->totalpages, host->page_size);
 	ret->has_badness = ret->totalpages != UNKNOWN_U64 && !(task->unknown & needed) &&
 			   task->pgtables_bytes != UNKNOWN_U64;
+}
+
+/* What it held when it was last seen. The kernel weighed it later. */
+static void judge_held_of_self(
+	const struct incident *incident, const struct host_facts *host, struct judgement *ret)
+{
+	ret->rss_sum = RSS_APPROX;
+	if (!incident->victim_count)
+		return;
+	ret->has_held = true;
+	ret->badness = badness_of(
+		&incident->victims[0].task, RSS_APPROX, ret->totalpages, host->page_size);
 }
 
 static bool is_victim(const struct incident *incident, const struct task_facts *task)
@@ -511,12 +524,15 @@ void judge_incident(const struct incident *incident, const struct host_facts *ho
 {
 	memset(ret, 0, sizeof(*ret));
 	judge_limit(incident, host, ret);
+	judge_whose(incident, ret);
 	ret->manual_known = incident_order_known(incident);
 	ret->manual = ret->manual_known && incident->order == -1;
 	if (incident->source == INCIDENT_IMPORTED) {
 		ret->manual_known = incident->log.has_order;
 		ret->manual = incident->log.sysrq;
 		judge_badness_of_log(incident, host, ret);
+	} else if (incident->source == INCIDENT_SELF) {
+		judge_held_of_self(incident, host, ret);
 	} else {
 		judge_badness(incident, host, coverage, ret);
 	}
@@ -527,7 +543,10 @@ void judge_incident(const struct incident *incident, const struct host_facts *ho
 	growth_share_of(&incident->growth, &ret->trend, &ret->share);
 	if (incident->source == INCIDENT_IMPORTED)
 		judge_missing_of_log(incident, ret);
+	else if (incident->source == INCIDENT_SELF)
+		judge_missing_of_self(incident, ret);
 	else
 		judge_missing(incident, coverage, ret);
+	judge_whose_missing(incident, ret);
 	judge_verdicts(incident, host, ret);
 }

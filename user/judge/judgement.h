@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "facts/container.h"
 #include "judge/badness.h"
 #include "judge/trend.h"
 #include "model/coverage.h"
@@ -54,6 +55,11 @@ struct judgement {
 	int limit_level; /* index into incident.levels; -1: no cgroup's limit */
 	bool manual; /* sysrq */
 	bool manual_known;
+	/* Of the victim's cgroup, or of the limit's where nobody was killed: see judge/whose.h. */
+	struct container_path where;
+	enum container_runtime runtime; /* by the path, else by where its names were found */
+	enum cgroup_kind limit_kind; /* with limit_level, if its path is known */
+
 	uint64_t totalpages; /* UNKNOWN_U64 */
 	bool totalpages_computed;
 
@@ -89,6 +95,8 @@ struct judgement {
 
 /* Appends what an imported incident lacks; for judge_incident(). */
 void judge_missing_of_log(const struct incident *incident, struct judgement *ret);
+/* The same of one that was noticed from within its cgroup. */
+void judge_missing_of_self(const struct incident *incident, struct judgement *ret);
 /* NULL field: none. Appends to ret->missing, as far as there is room. */
 void judge_missing_add(struct judgement *ret, const char *field, const char *why);
 

@@ -79,8 +79,10 @@ static int level_counted(const struct incident *incident)
 	for (unsigned int i = 0; i < incident->level_count; i++) {
 		const struct incident_level *level = &incident->levels[i];
 
-		if (level->oom_local != UNKNOWN_U64 && level->oom_local_before != UNKNOWN_U64 &&
-			level->oom_local > level->oom_local_before)
+		uint64_t counted = level->events_local[EV_EVENT_OOM];
+
+		if (counted != UNKNOWN_U64 && level->oom_local_before != UNKNOWN_U64 &&
+			counted > level->oom_local_before)
 			return i;
 	}
 	return -1;
@@ -217,10 +219,36 @@ static void judge_limit_joined(
 		ceiling_compute(incident, host, ret);
 }
 
+/*
+ * From within a cgroup: the level whose count of invocations rose, or charges to which failed.
+ * Where none of all up to the root did, the machine was out of memory; where some cannot be seen it
+ * may have been one of those.
+ */
+static void judge_limit_of_self(
+	const struct incident *incident, const struct host_facts *host, struct judgement *ret)
+{
+	const struct incident_self *self = &incident->self;
+
+	ret->totalpages = UNKNOWN_U64;
+	ret->scope_inferred = self->limit_sign != SELF_LIMIT_COUNTED;
+	if (self->limit_sign != SELF_LIMIT_NONE) {
+		ret->scope = SCOPE_MEMCG;
+		ret->limit_level = self->limit_level;
+	} else {
+		ret->scope = self->complete && incident->level_count ? SCOPE_GLOBAL : SCOPE_UNKNOWN;
+	}
+	if (ret->scope != SCOPE_UNKNOWN)
+		ceiling_compute(incident, host, ret);
+}
+
 void judge_limit(
 	const struct incident *incident, const struct host_facts *host, struct judgement *ret)
 {
 	ret->limit_level = -1;
+	if (incident->source == INCIDENT_SELF) {
+		judge_limit_of_self(incident, host, ret);
+		return;
+	}
 	if (incident->source == INCIDENT_IMPORTED) {
 		judge_limit_of_log(incident, host, ret);
 		return;

@@ -24,12 +24,32 @@ void verdict_evidence(struct verdict *verdict, const char *format, ...)
 /* "16.0 GiB" in one of a few places that take turns, for use as an argument. */
 const char *size_text(uint64_t bytes);
 
+/* A path for a sentence; of a long one the end, which tells more than its front. Like size_text().
+ */
+const char *path_text(const char *path);
+
 /* RSS, swap and page tables: what killing a process can give back. */
 uint64_t held_bytes(const struct scene *scene, const struct badness *badness);
 
 /* Of an imported incident: what its account of the machine's memory and its table show. */
 void judge_log_machine(struct scene *scene);
 void judge_log_holders(struct scene *scene);
+
+static inline bool scene_is_self(const struct scene *scene)
+{
+	return scene->incident->source == INCIDENT_SELF;
+}
+
+/* "weighed by the kernel": how the candidates came to be known. */
+const char *seen_text(const struct scene *scene);
+/* Of what was noticed from within the cgroup: what shows that it was this limit. */
+const char *self_limit_text(const struct scene *scene);
+/* The same: who it was, and that the limit is not one of ours. */
+void judge_self(struct scene *scene);
+
+/* Who else died: of the same group, and at the same limit before. */
+void judge_group(struct scene *scene);
+void judge_repeated(struct scene *scene);
 
 /* How it came: of incident.growth. */
 void judge_growth(struct scene *scene);

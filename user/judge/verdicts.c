@@ -9,6 +9,7 @@
 #include "base/units.h"
 #include "judge/limit.h"
 #include "judge/verdict_parts.h"
+#include "judge/whose.h"
 
 /* A share of the whole that is worth a sentence. */
 #define MOST(part, whole) ((part)*2 > (whole))
@@ -72,8 +73,7 @@ static uint64_t to_bytes(const struct scene *scene, uint64_t pages)
 	return pages == UNKNOWN_U64 ? UNKNOWN_U64 : pages * scene->host->page_size;
 }
 
-/* A path for a sentence; of a long one the end, which tells more than its front. */
-static const char *path_text(const char *path)
+const char *path_text(const char *path)
 {
 	static char texts[4][PATH_SHOWN + 1];
 	static unsigned int turn;
@@ -105,6 +105,8 @@ static const char *when_text(const struct scene *scene)
 
 static const char *stat_when_text(const struct scene *scene)
 {
+	if (scene_is_self(scene))
+		return "at the last look before the kill";
 	return scene->incident->stat_at_kill ? "at the kill" : when_text(scene);
 }
 
@@ -174,6 +176,27 @@ static void evidence_below_limit(struct scene *scene, struct verdict *verdict)
 				size_text(to_bytes(scene, incident->levels[i].max_pages)));
 }
 
+static void claim_whose_limit(const struct scene *scene, struct verdict *verdict, int up)
+{
+	const char *whose = whose_limit(scene->incident, scene->ret);
+	const char *kind = limit_kind(scene), *size = size_text(limit_bytes(scene));
+	char levels[32] = "";
+
+	if (!up) {
+		verdict_claim(verdict, "The victim's %s reached its %s of %s.",
+			whose ? whose : "own cgroup", kind, size);
+		return;
+	}
+	if (up > 0)
+		snprintf(levels, sizeof(levels), ", %d level%s up", up, up == 1 ? "" : "s");
+	if (up < 0)
+		whose = NULL;
+	verdict_claim(verdict,
+		"The %s of %s that was reached is not the victim's own but that of %s%s%s%s%s.",
+		kind, size, whose ? "its " : "", whose ? whose : "", whose ? ", " : "",
+		path_text(scene->limit_path), levels);
+}
+
 static void judge_whose_limit(struct scene *scene)
 {
 	enum confidence confidence =
@@ -191,25 +214,15 @@ static void judge_whose_limit(struct scene *scene)
 	if (up < 0 && !scene->victim)
 		return;
 	verdict = verdict_new(scene, up ? "ancestor-limit" : "own-limit", confidence);
-	if (!up)
-		verdict_claim(verdict, "The victim's own cgroup reached its %s of %s.",
-			limit_kind(scene), size_text(limit_bytes(scene)));
-	else if (up < 0)
-		verdict_claim(verdict,
-			"The %s of %s that was reached is not the victim's own but that of %s.",
-			limit_kind(scene), size_text(limit_bytes(scene)),
-			path_text(scene->limit_path));
-	else
-		verdict_claim(verdict,
-			"The %s of %s that was reached is not the victim's own but that of %s, %d %s up.",
-			limit_kind(scene), size_text(limit_bytes(scene)),
-			path_text(scene->limit_path), up, up == 1 ? "level" : "levels");
+	claim_whose_limit(scene, verdict, up);
 	verdict_evidence(verdict, "%s of %s: usage %s of %s", limit_kind(scene),
 		path_text(scene->limit_path), size_text(usage_bytes(scene)),
 		size_text(limit_bytes(scene)));
 	if (up)
 		evidence_below_limit(scene, verdict);
-	if (scene->ret->scope_inferred)
+	if (scene_is_self(scene))
+		verdict_evidence(verdict, "%s", self_limit_text(scene));
+	else if (scene->ret->scope_inferred)
 		verdict_evidence(verdict,
 			"the page counters show which level is full; oom_control was not seen");
 }
@@ -459,9 +472,9 @@ static const char *why_larger_lived(const struct scene *scene, const struct rank
 			return "it was killed with it";
 	if (adj_decided(scene, other))
 		return "oom_score_adj decided";
-	/* A census comes after the kill, and what lives goes on growing: a larger size then proves
+	/* Read before or after the kill, what lives goes on growing: a larger size then proves
 	 * nothing. */
-	if (scene->incident->candidates_from_census)
+	if (scene->incident->candidates_from_census || scene_is_self(scene))
 		return NULL;
 	if (scene->ret->scope == SCOPE_CPUSET || scene->ret->scope == SCOPE_MEMPOLICY)
 		return "it may not use the memory nodes that were full, or it grew since";
@@ -474,8 +487,7 @@ static void victim_is_largest(struct scene *scene, enum confidence confidence, b
 {
 	const char *held = size_text(held_bytes(scene, &scene->ret->badness));
 	unsigned int total = scene->incident->candidate_total;
-	const char *seen = scene->incident->candidates_from_census ? "found right after the kill"
-								   : "weighed by the kernel";
+	const char *seen = seen_text(scene);
 	struct verdict *verdict = verdict_new(scene, "victim-is-largest", confidence);
 
 	if (total == 1)
@@ -517,9 +529,11 @@ static void judge_largest(struct scene *scene)
 	const char *reason;
 	char name[40];
 
-	if (!most || !scene->victim || !scene->ret->has_held)
+	if (!most || !scene->victim || !scene->ret->has_held ||
+		scene->incident->self.certainty == SELF_POSSIBLE)
 		return;
-	if (scene->incident->candidates_from_census || scene->incident->lost_events)
+	if (scene->incident->candidates_from_census || scene->incident->lost_events ||
+		scene_is_self(scene))
 		confidence = CONFIDENCE_LIKELY;
 	task = &scene->incident->candidates[most->index].task;
 	if (is_the_victim(scene, task) ||
@@ -658,64 +672,6 @@ static void judge_no_victim(struct scene *scene)
 			incident->repeated_no_kill);
 }
 
-/* The kernel takes the highest level with memory.oom.group, up to that of the limit. */
-static int group_level(const struct scene *scene)
-{
-	int top = scene->ret->limit_level >= 0 ? scene->ret->limit_level
-					       : (int)scene->incident->level_count - 1;
-
-	for (int i = top; i >= 0; i--)
-		if (scene->incident->levels[i].flags & EV_LEVEL_OOM_GROUP)
-			return i;
-	return -1;
-}
-
-static void judge_group(struct scene *scene)
-{
-	unsigned int with = scene->incident->victims_dropped;
-	int level = group_level(scene);
-	struct verdict *verdict;
-
-	for (unsigned int i = 0; i < scene->incident->victim_count; i++)
-		if (scene->incident->victims[i].why == VICTIM_GROUP)
-			with++;
-	if (!with)
-		return;
-	verdict = verdict_new(scene, "group-kill", CONFIDENCE_CERTAIN);
-	verdict_claim(verdict, "memory.oom.group took %u more %s with the one that was chosen.",
-		with, with == 1 ? "process" : "processes");
-	verdict_evidence(verdict, "victims: %u",
-		scene->incident->victim_count + scene->incident->victims_dropped);
-	if (level >= 0)
-		verdict_evidence(verdict, "memory.oom.group is set on %s",
-			path_text(scene->incident->level_paths[level]));
-}
-
-static void judge_repeated(struct scene *scene)
-{
-	uint32_t earlier = scene->incident->earlier_kills;
-	/* No more of them are remembered. */
-	bool at_least = earlier >= CGROUP_KILLS_COUNTED;
-	struct verdict *verdict;
-
-	if (earlier && is_imported(scene) && !scene->limit_path[0] && scene->victim) {
-		verdict = verdict_new(scene, "repeated", CONFIDENCE_CERTAIN);
-		verdict_claim(verdict,
-			"The kernel killed a process named %s %u times within 10 minutes, this one included.",
-			scene->victim->comm, earlier + 1);
-		verdict_evidence(verdict, "%u earlier in the log", earlier);
-		return;
-	}
-	if (!earlier || !scene->limit)
-		return;
-	verdict = verdict_new(scene, "repeated", CONFIDENCE_CERTAIN);
-	verdict_claim(verdict,
-		"This limit has killed %s%u times within 10 minutes, this one included.",
-		at_least ? "at least " : "", earlier + 1);
-	verdict_evidence(verdict, "%s%u earlier at %s", at_least ? "at least " : "", earlier,
-		path_text(scene->limit_path));
-}
-
 void judge_verdicts(
 	const struct incident *incident, const struct host_facts *host, struct judgement *ret)
 {
@@ -728,6 +684,7 @@ void judge_verdicts(
 	if (incident->victim_count && !(incident->victims[0].task.flags & EV_TASK_PARTIAL))
 		scene.victim = &incident->victims[0].task;
 	judge_no_victim(&scene);
+	judge_self(&scene);
 	judge_operator(&scene);
 	judge_limit_lowered(&scene);
 	judge_whose_limit(&scene);

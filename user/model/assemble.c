@@ -243,11 +243,11 @@ static void level_set(struct incident_level *level, const struct ev_level *event
 		.swap_usage_pages = event->swap_usage_pages,
 		.swap_max_pages = event->swap_max_pages,
 		.kmem_usage_pages = event->kmem_usage_pages,
-		.oom_local = event->oom_local,
 		.oom_local_before = UNKNOWN_U64,
 		.freed_usage_pages = UNKNOWN_U64,
 	};
 	memcpy(level->events, event->events, sizeof(level->events));
+	memcpy(level->events_local, event->events_local, sizeof(level->events_local));
 }
 
 /* How often this limit had invoked the OOM killer when it was last looked at. */
@@ -255,12 +255,12 @@ static void level_remember(struct incident_level *level, struct cgroups *cgroups
 {
 	struct cgroup_entry *entry = cgroup_find(cgroups, level->id);
 
-	if (!entry || level->oom_local == UNKNOWN_U64)
+	if (!entry || level->events_local[EV_EVENT_OOM] == UNKNOWN_U64)
 		return;
 	if (entry->has_oom_local)
 		level->oom_local_before = entry->oom_local;
 	entry->has_oom_local = true;
-	entry->oom_local = level->oom_local;
+	entry->oom_local = level->events_local[EV_EVENT_OOM];
 }
 
 void incident_level(struct incident *incident, const struct ev_level *event, const char *name,
@@ -289,6 +289,29 @@ void incident_level(struct incident *incident, const struct ev_level *event, con
 	incident->level_count++;
 	if (event->flags & EV_LEVEL_ROOT)
 		level_paths_build(incident, cgroups, event->hdr.time_ns);
+}
+
+/* A count only rises: the highest that was told is the latest. */
+static void count_raise(uint64_t *count, uint64_t told)
+{
+	if (told != UNKNOWN_U64 && (*count == UNKNOWN_U64 || told > *count))
+		*count = told;
+}
+
+void incident_count(struct incident *incident, const struct ev_kill_count *event)
+{
+	for (unsigned int i = 0; event->id && i < incident->level_count; i++) {
+		struct incident_level *level = &incident->levels[i];
+
+		if (level->id != event->id)
+			continue;
+		count_raise(&level->events[EV_EVENT_OOM_KILL], event->oom_kill);
+		count_raise(&level->events[EV_EVENT_OOM_GROUP_KILL], event->oom_group_kill);
+		count_raise(&level->events_local[EV_EVENT_OOM_KILL], event->oom_kill_local);
+		count_raise(
+			&level->events_local[EV_EVENT_OOM_GROUP_KILL], event->oom_group_kill_local);
+		return;
+	}
 }
 
 /* What it holds, whatever its oom_score_adj. */

@@ -44,6 +44,9 @@ void incident_paths_settle(struct incident *incident, struct cgroups *cgroups);
 bool incident_exit(struct incident *incident, const struct ev_exit *event);
 bool incident_reap(struct incident *incident, uint32_t tid);
 void incident_freed(struct incident *incident, const struct ev_mm_freed *event);
+/* How often the kernel has killed by now, of a level of the chain; one of another chain is passed
+ * over. */
+void incident_count(struct incident *incident, const struct ev_kill_count *event);
 bool incident_kmsg(struct incident *incident, const struct kmsg_kill *line, uint32_t page_size);
 
 #endif /* OOMSNOOP_MODEL_ASSEMBLE_H */

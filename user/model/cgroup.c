@@ -13,6 +13,12 @@ struct cgroups {
 	struct cgroup_entry entries[];
 };
 
+size_t cgroups_bytes(size_t capacity)
+{
+	return sizeof(struct cgroups) + capacity * sizeof(struct cgroup_entry) +
+	       slots_bytes(capacity);
+}
+
 struct cgroups *cgroups_new(size_t capacity)
 {
 	struct cgroups *table;

@@ -35,6 +35,7 @@ struct cgroup_entry {
 struct cgroups;
 
 struct cgroups *cgroups_new(size_t capacity); /* NULL with errno */
+size_t cgroups_bytes(size_t capacity); /* what it takes, once all of it is used */
 void cgroups_free(struct cgroups *table);
 
 /* Learns or renews a path. A path that does not fit is not kept (-ENAMETOOLONG). */

@@ -20,10 +20,29 @@ static size_t or_default(size_t value, size_t by_default)
 	return value ? value : by_default;
 }
 
+static size_t forks_for(size_t processes)
+{
+	return processes / 2 > FORKS_MIN ? processes / 2 : FORKS_MIN;
+}
+
+size_t growth_bytes(const struct growth_options *options)
+{
+	const struct growth *growth = NULL; /* for the sizes of what it points to */
+	size_t processes = or_default(options->processes, PROCESSES_DEFAULT);
+	size_t cgroups = or_default(options->cgroups, CGROUPS_DEFAULT);
+	size_t forks = forks_for(processes);
+
+	return sizeof(*growth) + slots_bytes(processes) + slots_bytes(cgroups) +
+	       slots_bytes(forks) + processes * sizeof(*growth->processes) +
+	       cgroups * sizeof(*growth->cgroups) + forks * sizeof(*growth->forks) +
+	       2 * processes * sizeof(*growth->intervals) + families_bytes(processes) +
+	       or_default(options->ledger_bytes, LEDGER_BYTES_DEFAULT);
+}
+
 /* Whatever is not touched takes no memory: nothing here is written to before it is used. */
 static int tables_new(struct growth *growth, size_t processes, size_t cgroups)
 {
-	size_t forks = processes / 2 > FORKS_MIN ? processes / 2 : FORKS_MIN;
+	size_t forks = forks_for(processes);
 	int error;
 
 	error = slots_init(&growth->process_slots, processes);

@@ -47,6 +47,9 @@ struct growth_options {
 struct growth *growth_new(const struct growth_options *options);
 void growth_free(struct growth *growth);
 
+/* What growth_new() takes, once all of it is used. */
+size_t growth_bytes(const struct growth_options *options);
+
 /* One read of the iterator. The records of a pass may come in any order. Whoever was there at the
  * last pass, is not in this one and has no exit record has ended unseen. A pass whose time is not
  * after that of the one before is refused and counted. */

@@ -28,12 +28,24 @@ struct family_sum {
 	const struct followed *named_by;
 };
 
-int families_new(struct growth *growth, size_t capacity)
+static uint32_t buckets_for(size_t capacity)
 {
 	uint32_t buckets = 16;
 
 	while (buckets < capacity)
 		buckets *= 2;
+	return buckets;
+}
+
+size_t families_bytes(size_t capacity)
+{
+	return capacity * sizeof(struct family_sum) + buckets_for(capacity) * sizeof(uint32_t);
+}
+
+int families_new(struct growth *growth, size_t capacity)
+{
+	uint32_t buckets = buckets_for(capacity);
+
 	growth->families = calloc(capacity, sizeof(*growth->families));
 	growth->family_buckets = calloc(buckets, sizeof(*growth->family_buckets));
 	growth->family_mask = buckets - 1;

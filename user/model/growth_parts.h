@@ -400,6 +400,7 @@ void growth_mark_inside(struct growth *growth, uint64_t domain_id);
 bool growth_is_inside(const struct growth *growth, uint64_t domain_id, uint64_t cgroup_id);
 
 int families_new(struct growth *growth, size_t capacity);
+size_t families_bytes(size_t capacity);
 void families_clear(struct growth *growth);
 void families_add(struct growth *growth, const struct standing *standing);
 void families_tell(struct growth *growth, struct growth_picture *ret);

@@ -21,6 +21,7 @@
 
 #include "event.h"
 #include "facts/cgroupfs.h"
+#include "facts/container_names.h"
 #include "facts/host.h"
 #include "model/cgroup.h"
 #include "model/picture.h"
@@ -75,6 +76,8 @@ enum victim_why {
 	VICTIM_GROUP = 2, /* memory.oom.group took it with the chosen one */
 	VICTIM_SHARED_MM = 3, /* killed only because it shares the chosen one's memory */
 	VICTIM_ALREADY_EXITING = 4, /* marked, so that it may die faster; it was dying before */
+	VICTIM_VANISHED = 5, /* watched from within: it vanished when the kernel counted a kill */
+	VICTIM_POSSIBLE = 6, /* the same, but more vanished than were killed */
 };
 
 struct victim {
@@ -104,10 +107,12 @@ struct incident_level {
 	uint64_t usage_pages, max_pages, high_pages, min_pages, low_pages, watermark_pages;
 	uint64_t failcnt;
 	uint64_t swap_usage_pages, swap_max_pages, kmem_usage_pages;
-	uint64_t events[EV_EVENT_COUNT];
-	uint64_t oom_local; /* how often this very limit invoked the OOM killer, this time included
-			     */
-	uint64_t oom_local_before; /* the same at the last look; UNKNOWN_U64: there was none */
+	/* As they stood when the kernel chose; oom_kill and oom_group_kill when it had killed. */
+	uint64_t events[EV_EVENT_COUNT]; /* v2: with those of the cgroups below */
+	uint64_t
+		events_local[EV_EVENT_COUNT]; /* of this very cgroup: its oom is how often this very
+					       * limit invoked the OOM killer, this time included */
+	uint64_t oom_local_before; /* that at the last look; UNKNOWN_U64: there was none */
 	uint64_t freed_usage_pages; /* usage once a victim's memory was gone; UNKNOWN_U64: not seen
 				     */
 };
@@ -141,6 +146,39 @@ enum kmsg_state {
 enum incident_source {
 	INCIDENT_TRACED = 0,
 	INCIDENT_IMPORTED = 1, /* from a kernel log alone: `log` holds what only that has */
+	INCIDENT_SELF = 2, /* from within the cgroup, without any right: see `self` */
+};
+
+/* How well it is known who of those that vanished was killed. */
+enum self_certainty {
+	SELF_NOBODY_SEEN = 0, /* no process vanished that was known */
+	SELF_CERTAIN = 1, /* as many vanished as were killed, and SIGKILL was seen at each */
+	SELF_LIKELY = 2, /* as many vanished; or one was by far the largest of all */
+	SELF_POSSIBLE = 3, /* more vanished than were killed */
+};
+
+/* What shows whose limit it was. */
+enum self_limit_sign {
+	SELF_LIMIT_NONE = 0, /* none of those that can be seen: one above, or the machine */
+	SELF_LIMIT_COUNTED = 1, /* its count of invocations of the OOM killer rose (v2) */
+	SELF_LIMIT_FAILED = 2, /* charges failed at it, and it had been full (v1) */
+};
+
+/* How a kill was noticed by who only watches its own cgroup: from counters and from who vanished
+ * between two looks. All of the last look before are task_facts.at_ns or before_ns. */
+struct incident_self {
+	uint64_t before_ns; /* when the count of kills had not risen yet */
+	uint32_t kills; /* by so much it rose */
+	uint32_t vanished; /* processes that vanished meanwhile, or were seen to die of SIGKILL */
+	uint32_t unseen; /* of the kills: no process was seen to vanish for them */
+	uint32_t hidden; /* processes of the cgroup that cannot be seen from here */
+	enum self_certainty certainty;
+	enum self_limit_sign limit_sign;
+	int limit_level; /* index into levels; -1: none that can be seen */
+	bool complete; /* the last level is the hierarchy's root */
+	uint64_t counted; /* kills since the cgroup was made, these included */
+	/* memory.pressure at the last look, hundredths of a percent; UNKNOWN_U64 */
+	uint64_t pressure_some, pressure_full;
 };
 
 #define INCIDENT_ZONES 32
@@ -248,6 +286,9 @@ struct incident {
 	char victim_cgroup[INCIDENT_PATH]; /* of victims[0] */
 	char victim_cmdline[INCIDENT_CMDLINE];
 	char victim_exe[PROCESS_EXE_LEN];
+	/* Of its container and pod, as the host's disk told them; what the path tells is the
+	 * judge's. Where nobody was killed: of the limit's. */
+	struct container_names names;
 
 	uint64_t ceiling_hint; /* totalpages as far as known while candidates come in, else
 				  UNKNOWN_U64 */
@@ -281,7 +322,16 @@ struct incident {
 	char kmsg_difference[256]; /* each with both values */
 
 	struct incident_log log;
+	struct incident_self self; /* of INCIDENT_SELF only */
 };
+
+/* How long the count of kills may have been risen before it was noticed. */
+static inline uint64_t incident_within_ns(const struct incident *incident)
+{
+	return incident->time_ns > incident->self.before_ns
+		       ? incident->time_ns - incident->self.before_ns
+		       : 0;
+}
 
 /* Does the chain reach the root? Not where a record of it was lost, or there are too many levels:
  * that no level is full is then not known. */

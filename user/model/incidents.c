@@ -58,8 +58,17 @@ struct incidents {
 		last_number; /* the highest seen: a fact of one below it that is not open is late */
 	unsigned int
 		used; /* slots; with none, as at most times, nothing needs to be looked through */
+	unsigned int pool; /* slots there are */
 	struct slot *slots;
 };
+
+/* More than are held back for the next ones, or each would be told as soon as it begins. */
+_Static_assert(INCIDENT_POOL_MIN > POOL_RESERVE, "room for what is open");
+
+size_t incidents_bytes(unsigned int pool)
+{
+	return sizeof(struct incidents) + (pool ? pool : INCIDENT_POOL) * sizeof(struct slot);
+}
 
 struct incidents *incidents_new(const struct incidents_options *options,
 	struct processes *processes, struct cgroups *cgroups)
@@ -71,10 +80,11 @@ struct incidents *incidents_new(const struct incidents_options *options,
 	incidents->options = *options;
 	if (!incidents->options.settle_ns)
 		incidents->options.settle_ns = SETTLE_NS;
+	incidents->pool = options->pool ? options->pool : INCIDENT_POOL;
 	incidents->processes = processes;
 	incidents->cgroups = cgroups;
 	/* Mapped, not allocated: pages that no incident has used cost nothing. */
-	incidents->slots = mmap(NULL, INCIDENT_POOL * sizeof(*incidents->slots),
+	incidents->slots = mmap(NULL, incidents->pool * sizeof(*incidents->slots),
 		PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (incidents->slots == MAP_FAILED) {
 		free(incidents);
@@ -87,13 +97,13 @@ void incidents_free(struct incidents *incidents)
 {
 	if (!incidents)
 		return;
-	munmap(incidents->slots, INCIDENT_POOL * sizeof(*incidents->slots));
+	munmap(incidents->slots, incidents->pool * sizeof(*incidents->slots));
 	free(incidents);
 }
 
 static struct slot *slot_find(struct incidents *incidents, uint32_t number)
 {
-	for (int i = 0; incidents->used && i < INCIDENT_POOL; i++) {
+	for (unsigned int i = 0; incidents->used && i < incidents->pool; i++) {
 		struct slot *slot = &incidents->slots[i];
 
 		if (slot->used && slot->incident.number == number &&
@@ -136,7 +146,7 @@ static void slots_make_room(struct incidents *incidents, uint64_t now_ns)
 	struct slot *oldest = NULL;
 	int free_slots = 0;
 
-	for (int i = 0; incidents->used && i < INCIDENT_POOL; i++) {
+	for (unsigned int i = 0; incidents->used && i < incidents->pool; i++) {
 		struct slot *slot = &incidents->slots[i];
 
 		if (!slot->used || slot->incident.closed != CLOSED_NOT)
@@ -157,7 +167,7 @@ static struct slot *slot_take(struct incidents *incidents, const struct ev_hdr *
 {
 	struct slot *slot = NULL;
 
-	for (int i = 0; i < INCIDENT_POOL && !slot; i++)
+	for (unsigned int i = 0; i < incidents->pool && !slot; i++)
 		if (!incidents->slots[i].used)
 			slot = &incidents->slots[i];
 	if (!slot)
@@ -270,7 +280,7 @@ static void scan_aborted(
 {
 	struct slot *latest = NULL;
 
-	for (int i = 0; incidents->used && i < INCIDENT_POOL; i++) {
+	for (unsigned int i = 0; incidents->used && i < incidents->pool; i++) {
 		struct slot *other = &incidents->slots[i];
 
 		if (other == slot || !other->used || other->incident.closed != CLOSED_NOT ||
@@ -311,7 +321,7 @@ static void fact_end(struct incidents *incidents, struct slot *slot, const struc
 static void fact_exit(struct incidents *incidents, const struct ev_exit *event)
 {
 	incidents->exits[incidents->exit_next++ % RECENT_EXITS] = *event;
-	for (int i = 0; incidents->used && i < INCIDENT_POOL; i++) {
+	for (unsigned int i = 0; incidents->used && i < incidents->pool; i++) {
 		struct slot *slot = &incidents->slots[i];
 
 		if (slot->used && slot->incident.closed == CLOSED_NOT &&
@@ -324,7 +334,7 @@ static void fact_reap(struct incidents *incidents, const struct ev_reap *event)
 {
 	if (event->stage != EV_REAP_FINISH)
 		return;
-	for (int i = 0; incidents->used && i < INCIDENT_POOL; i++) {
+	for (unsigned int i = 0; incidents->used && i < incidents->pool; i++) {
 		struct slot *slot = &incidents->slots[i];
 
 		if (slot->used && slot->incident.closed == CLOSED_NOT)
@@ -427,7 +437,7 @@ static void slot_check(struct incidents *incidents, struct slot *slot, uint64_t 
 
 void incidents_tick(struct incidents *incidents, uint64_t now_ns)
 {
-	for (int i = 0; incidents->used && i < INCIDENT_POOL; i++) {
+	for (unsigned int i = 0; incidents->used && i < incidents->pool; i++) {
 		struct slot *slot = &incidents->slots[i];
 
 		if (slot->used && slot->incident.closed == CLOSED_NOT)
@@ -439,7 +449,7 @@ uint64_t incidents_deadline(const struct incidents *incidents)
 {
 	uint64_t deadline = UINT64_MAX;
 
-	for (int i = 0; incidents->used && i < INCIDENT_POOL; i++) {
+	for (unsigned int i = 0; incidents->used && i < incidents->pool; i++) {
 		const struct slot *slot = &incidents->slots[i];
 		uint64_t at, exited;
 
@@ -474,6 +484,11 @@ void incidents_fact(struct incidents *incidents, const struct fact *fact)
 		} else {
 			incidents->totals.orphans++;
 		}
+		return;
+	case EV_KILL_COUNT:
+		slot = slot_find(incidents, fact->hdr.incident);
+		if (slot)
+			incident_count(&slot->incident, &fact->kill_count);
 		return;
 	case EV_CONTEXT:
 	case EV_TASK:
@@ -519,7 +534,7 @@ void incident_census_done(struct incidents *incidents, struct incident *incident
 
 void incidents_kmsg(struct incidents *incidents, const struct kmsg_kill *line, uint64_t read_ns)
 {
-	for (int i = 0; incidents->used && i < INCIDENT_POOL; i++) {
+	for (unsigned int i = 0; incidents->used && i < incidents->pool; i++) {
 		struct slot *slot = &incidents->slots[i];
 
 		if (slot->used &&
@@ -535,7 +550,7 @@ void incidents_report(
 {
 	struct recent_report *recent;
 
-	for (int i = 0; incidents->used && i < INCIDENT_POOL; i++) {
+	for (unsigned int i = 0; incidents->used && i < incidents->pool; i++) {
 		struct slot *slot = &incidents->slots[i];
 
 		if (slot->used && incident_join(&slot->incident, report, incidents->options.host))
@@ -555,7 +570,7 @@ void incidents_report(
 
 bool incidents_await_kmsg(const struct incidents *incidents)
 {
-	for (int i = 0; incidents->used && i < INCIDENT_POOL; i++)
+	for (unsigned int i = 0; incidents->used && i < incidents->pool; i++)
 		if (incidents->slots[i].used)
 			return true;
 	return false;
@@ -563,7 +578,7 @@ bool incidents_await_kmsg(const struct incidents *incidents)
 
 struct incident *incidents_next_fresh(struct incidents *incidents)
 {
-	for (int i = 0; incidents->used && i < INCIDENT_POOL; i++) {
+	for (unsigned int i = 0; incidents->used && i < incidents->pool; i++) {
 		struct slot *slot = &incidents->slots[i];
 
 		if (!slot->used || slot->handed_fresh)
@@ -581,7 +596,7 @@ struct incident *incidents_next_closed(struct incidents *incidents)
 {
 	struct slot *first = NULL;
 
-	for (int i = 0; incidents->used && i < INCIDENT_POOL; i++) {
+	for (unsigned int i = 0; incidents->used && i < incidents->pool; i++) {
 		struct slot *slot = &incidents->slots[i];
 
 		if (slot->used && slot->incident.closed != CLOSED_NOT &&
@@ -593,14 +608,14 @@ struct incident *incidents_next_closed(struct incidents *incidents)
 
 void incidents_release(struct incidents *incidents, struct incident *incident)
 {
-	for (int i = 0; incidents->used && i < INCIDENT_POOL; i++)
+	for (unsigned int i = 0; incidents->used && i < incidents->pool; i++)
 		if (&incidents->slots[i].incident == incident)
 			slot_clear(incidents, &incidents->slots[i]);
 }
 
 void incidents_stop(struct incidents *incidents, uint64_t now_ns)
 {
-	for (int i = 0; incidents->used && i < INCIDENT_POOL; i++) {
+	for (unsigned int i = 0; incidents->used && i < incidents->pool; i++) {
 		struct slot *slot = &incidents->slots[i];
 
 		if (!slot->used || slot->incident.closed != CLOSED_NOT)

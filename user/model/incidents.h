@@ -18,6 +18,7 @@
 #include "model/joined.h"
 
 #define INCIDENT_POOL 128
+#define INCIDENT_POOL_MIN 16
 #define SETTLE_NS                                                                                  \
 	5000000000ULL /* longest wait for exit and memory; the reaper starts 2 s after the kill */
 #define GROUP_SETTLE_NS                                                                            \
@@ -34,6 +35,7 @@ struct incidents_options {
 	bool freed_hook;
 	bool kmsg; /* lines of the kernel log are handed in */
 	bool signal_hook; /* whether the OOM killer signalled a victim is known */
+	unsigned int pool; /* how many may be open; at least INCIDENT_POOL_MIN; 0: INCIDENT_POOL */
 	uint64_t settle_ns; /* 0: SETTLE_NS */
 	/* Orders candidates while they come in; the kernel's arithmetic, which the judge owns. */
 	int64_t (*weight)(const struct task_facts *task, uint64_t totalpages, uint32_t page_size);
@@ -45,6 +47,7 @@ struct incidents;
 struct incidents *incidents_new(const struct incidents_options *options,
 	struct processes *processes, struct cgroups *cgroups);
 void incidents_free(struct incidents *incidents);
+size_t incidents_bytes(unsigned int pool); /* what it takes, once all of it is used */
 
 /* Facts that belong to no incident (fork, exec, cgroup) are passed over; exits are used. */
 void incidents_fact(struct incidents *incidents, const struct fact *fact);

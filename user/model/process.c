@@ -15,6 +15,11 @@ struct processes {
 	struct process entries[];
 };
 
+size_t processes_bytes(size_t capacity)
+{
+	return sizeof(struct processes) + capacity * sizeof(struct process) + slots_bytes(capacity);
+}
+
 struct processes *processes_new(size_t capacity)
 {
 	struct processes *table;

@@ -33,6 +33,7 @@ struct processes;
 
 /* NULL with errno: no memory. */
 struct processes *processes_new(size_t capacity);
+size_t processes_bytes(size_t capacity); /* what it takes, once all of it is used */
 void processes_free(struct processes *table);
 
 /* The entry of (tgid, start_ns), made when there is none. Never NULL. start_ns UINT64_MAX: not

@@ -5,14 +5,27 @@
 #include <stdlib.h>
 #include <string.h>
 
-int slots_init(struct slots *slots, size_t capacity)
+static uint32_t buckets_for(size_t capacity)
 {
 	uint32_t buckets = 16;
 
-	if (capacity == 0 || capacity > SLOTS_MAX)
-		return -EINVAL;
 	while (buckets < capacity)
 		buckets *= 2;
+	return buckets;
+}
+
+size_t slots_bytes(size_t capacity)
+{
+	return buckets_for(capacity) * sizeof(uint32_t) + capacity * sizeof(struct slot_link);
+}
+
+int slots_init(struct slots *slots, size_t capacity)
+{
+	uint32_t buckets;
+
+	if (capacity == 0 || capacity > SLOTS_MAX)
+		return -EINVAL;
+	buckets = buckets_for(capacity);
 	memset(slots, 0, sizeof(*slots));
 	slots->buckets = malloc(buckets * sizeof(*slots->buckets));
 	slots->links = calloc(capacity, sizeof(*slots->links));

@@ -43,6 +43,9 @@ struct slots {
 int slots_init(struct slots *slots, size_t capacity);
 void slots_done(struct slots *slots);
 
+/* What slots_init() takes. */
+size_t slots_bytes(size_t capacity);
+
 /* The slots that may hold a key: first, then next of each until SLOT_NONE. */
 uint32_t slots_first(const struct slots *slots, uint64_t key);
 uint32_t slots_next(const struct slots *slots, uint32_t slot);

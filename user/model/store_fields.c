@@ -100,8 +100,9 @@
 #define GROWTH(type, name, member, max, about) INC(type, "growth_" name, growth.member, max, about)
 
 static const struct field incident_fields[] = {
-	INC(FIELD_U32, "source", source, INCIDENT_IMPORTED,
-		"0 traced, 1 imported from a kernel log: see table log"),
+	INC(FIELD_U32, "source", source, INCIDENT_SELF,
+		"0 traced, 1 imported from a kernel log: see table log; 2 noticed from within its "
+		"cgroup: see self_*"),
 	INC(FIELD_BOOL, "joined", log.joined, 0,
 		"traced, and the kernel's own report of it was found: see table log"),
 	INC(FIELD_U32, "number", number, 0, "of the incident within its run"),
@@ -148,6 +149,15 @@ static const struct field incident_fields[] = {
 	INC(FIELD_TEXT, "victim_cgroup", victim_cgroup, 0, "of victim 0"),
 	INC(FIELD_TEXT, "victim_cmdline", victim_cmdline, 0, "of victim 0"),
 	INC(FIELD_TEXT, "victim_exe", victim_exe, 0, "of victim 0"),
+	INC(FIELD_U32, "names_runtime", names.runtime, RUNTIME_NOMAD,
+		"enum container_runtime: in whose folder its container was found; 0: in none"),
+	INC(FIELD_BOOL, "names_sandbox", names.sandbox, 0, "its container is a pod's sandbox"),
+	INC(FIELD_U32, "names_troubles", names.troubles, 0,
+		"enum names_trouble: why names are not known"),
+	INC(FIELD_TEXT, "container_name", names.container, 0, "as learnt from the host's disk"),
+	INC(FIELD_TEXT, "pod_name", names.pod, 0, NULL),
+	INC(FIELD_TEXT, "pod_namespace", names.namespace, 0, NULL),
+	INC(FIELD_TEXT, "names_pod_uid", names.pod_uid, 0, NULL),
 
 	INC(FIELD_U64, "ceiling_hint_pages", ceiling_hint, COUNTER_MAX, NULL),
 	INC(FIELD_U32, "candidate_total", candidate_total, 0, "weighed by the kernel, or listed"),
@@ -187,6 +197,22 @@ static const struct field incident_fields[] = {
 	EVENTS(INC, "events_before_", events_before),
 	INC(FIELD_BOOL, "has_events_before", has_events_before, 0, NULL),
 	INC(FIELD_U32, "earlier_kills", earlier_kills, 0, "at the same limit, within 10 minutes"),
+
+	INC(FIELD_U64, "self_before_ns", self.before_ns, TIME_MAX,
+		"the count of kills had not risen yet"),
+	INC(FIELD_U32, "self_kills", self.kills, 0, "by so much it rose"),
+	INC(FIELD_U32, "self_vanished", self.vanished, 0, "processes, meanwhile"),
+	INC(FIELD_U32, "self_unseen", self.unseen, 0, "kills for which nobody vanished"),
+	INC(FIELD_U32, "self_hidden", self.hidden, 0, "processes that cannot be seen from there"),
+	INC(FIELD_U32, "self_certainty", self.certainty, SELF_POSSIBLE,
+		"of the victim: 0 not seen, 1 certain, 2 likely, 3 one of those"),
+	INC(FIELD_U32, "self_limit_sign", self.limit_sign, SELF_LIMIT_FAILED,
+		"0 none seen to be hit, 1 its count of invocations rose, 2 charges failed"),
+	INC(FIELD_I32, "self_limit_level", self.limit_level, EV_MAX_LEVELS, "level.n; -1: none"),
+	INC(FIELD_BOOL, "self_complete", self.complete, 0, "the levels reach up to the root"),
+	INC(FIELD_U64, "self_counted", self.counted, 0, "kills since the cgroup was made"),
+	INC(FIELD_U64, "self_pressure_some", self.pressure_some, 10000, "hundredths of a percent"),
+	INC(FIELD_U64, "self_pressure_full", self.pressure_full, 10000, NULL),
 
 	GROWTH(FIELD_BOOL, "valid", valid, 0, "a recorder ran"),
 	GROWTH(FIELD_U64, "from_ns", from_ns, TIME_MAX, NULL),
@@ -241,16 +267,18 @@ static const struct field level_fields[] = {
 	LEVEL(FIELD_U64, "swap_max_pages", swap_max_pages, COUNTER_MAX, NULL),
 	LEVEL(FIELD_U64, "kmem_usage_pages", kmem_usage_pages, COUNTER_MAX, NULL),
 	EVENTS(LEVEL, "events_", events),
-	LEVEL(FIELD_U64, "oom_local", oom_local, 0, "times that this very limit asked for a kill"),
-	LEVEL(FIELD_U64, "oom_local_before", oom_local_before, 0, "the same at the last look"),
+	EVENTS(LEVEL, "events_local_", events_local),
+	LEVEL(FIELD_U64, "oom_local_before", oom_local_before, 0,
+		"events_local_oom at the last look"),
 	LEVEL(FIELD_U64, "freed_usage_pages", freed_usage_pages, COUNTER_MAX,
 		"usage once the victim's memory was gone"),
 };
 
 static const struct field victim_fields[] = {
 	TASK(VICTIM_TASK, ""),
-	VICTIM(FIELD_U32, "why", why, VICTIM_ALREADY_EXITING,
-		"1 chosen, 2 group, 3 shares the memory, 4 was exiting already"),
+	VICTIM(FIELD_U32, "why", why, VICTIM_POSSIBLE,
+		"1 chosen, 2 group, 3 shares the memory, 4 was exiting already, 5 vanished with the "
+		"kill, 6 vanished, and may be it"),
 	VICTIM(FIELD_BOOL, "marked", marked, 0, NULL),
 	VICTIM(FIELD_BOOL, "signalled", signalled, 0, NULL),
 	VICTIM(FIELD_BOOL, "exited", exited, 0, NULL),
@@ -546,6 +574,12 @@ static const struct field told_fields[] = {
 	TOLD(FIELD_U64, "told_usage_bytes", usage_bytes, 0, NULL),
 	TOLD(FIELD_U64, "told_total_pages", total_pages, 0, "the ceiling the kernel divided by"),
 	TOLD(FIELD_I64_OR_NONE, "told_points", points, 0, "the victim's badness sum"),
+	TOLD(FIELD_TEXT, "told_limit_kind", limit_kind, 0, NULL),
+	TOLD(FIELD_TEXT, "told_container_id", container_id, 0, NULL),
+	TOLD(FIELD_TEXT, "told_container_name", container_name, 0, NULL),
+	TOLD(FIELD_TEXT, "told_pod_uid", pod_uid, 0, NULL),
+	TOLD(FIELD_TEXT, "told_runtime", runtime, 0, NULL),
+	TOLD(FIELD_TEXT, "told_unit", unit, 0, "systemd's"),
 	TOLD(FIELD_TEXT, "told_first_verdict", first_verdict, 0, NULL),
 	TOLD(FIELD_TEXT, "told_claim", claim, 0, "of the first verdict"),
 };

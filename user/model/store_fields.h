@@ -90,6 +90,8 @@ struct store_told {
 	bool rss_exact; /* the kernel takes the exact sums: *_exact_pages, where a process has them
 			 */
 	char limit_cgroup[INCIDENT_PATH];
+	char limit_kind[16], container_id[CONTAINER_ID_LEN], container_name[CONTAINER_NAME_LEN],
+		pod_uid[CONTAINER_ID_LEN], runtime[16], unit[CONTAINER_UNIT_LEN];
 	uint64_t limit_bytes, usage_bytes, total_pages;
 	int64_t points; /* of the victim; INT64_MIN: not known */
 	char first_verdict[CAPTURE_NAME];

@@ -378,13 +378,20 @@ static void mend_growth(struct captured *captured)
 static void mend_log(struct captured *captured)
 {
 	struct incident *incident = &captured->incident;
-	int level = incident->log.limit_level;
+	int level = incident->source == INCIDENT_SELF ? incident->self.limit_level
+						      : incident->log.limit_level;
 
-	if ((incident->source != INCIDENT_IMPORTED && !incident->log.joined) ||
+	if (incident->source == INCIDENT_SELF && level < 0 &&
+		incident->self.limit_sign != SELF_LIMIT_NONE) {
+		damage(captured, "the limit is not among the levels");
+		incident->self.limit_sign = SELF_LIMIT_NONE;
+	}
+	if ((incident->source == INCIDENT_TRACED && !incident->log.joined) ||
 		(level >= -1 && level < (int)incident->level_count))
 		return;
 	damage(captured, "the limit is none of the levels");
-	incident->log.limit_level = -1;
+	incident->log.limit_level = incident->self.limit_level = -1;
+	incident->self.limit_sign = SELF_LIMIT_NONE;
 }
 
 /* --- the whole --- */

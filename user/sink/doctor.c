@@ -83,6 +83,12 @@ bool doctor_hooks_told(const struct doctor_report *report)
 	return rights_check(&report->rights, missing) == 0 && !report->rights.user_namespace;
 }
 
+static bool counts_memlock(const struct kernel_facts *kernel)
+{
+	return kernel->major >= 0 &&
+	       (kernel->major < 5 || (kernel->major == 5 && kernel->minor < 11));
+}
+
 /* The cause that can be named, from the most to the least certain. */
 static void put_refusal(struct buf *buf, const struct doctor_report *report)
 {
@@ -100,6 +106,11 @@ static void put_refusal(struct buf *buf, const struct doctor_report *report)
 			      "kernel's BPF");
 	} else if (!report->kernel_error && report->kernel.lockdown == LOCKDOWN_CONFIDENTIALITY) {
 		buf_puts(buf, "the kernel is locked down for confidentiality");
+	} else if (!report->kernel_error && counts_memlock(&report->kernel) &&
+		   !(report->rights.effective & RIGHT(CAP_SYS_RESOURCE))) {
+		buf_puts(buf, "before Linux 5.11 the memory of BPF counts against RLIMIT_MEMLOCK: "
+			      "CAP_SYS_RESOURCE is missing, or a limit of 64 MiB (LimitMEMLOCK=, "
+			      "`ulimit -l`)");
 	} else {
 		buf_puts(buf, "the capabilities are there, so a seccomp filter or a security "
 			      "module refuses");
@@ -133,6 +144,37 @@ void doctor_put_obstacle(struct buf *buf, const struct doctor_report *report)
 	}
 }
 
+/* --- capabilities that are of use, and not needed --- */
+
+const char *doctor_right_lost(const struct doctor_report *report, const struct rights_extra *extra)
+{
+	const struct rights_protection *protection = &report->protection;
+	bool lost = report->rights_error == 0;
+
+	switch (extra->capability) {
+	case CAP_SYS_RESOURCE:
+		lost = protection->adj_error != 0;
+		break;
+	case CAP_IPC_LOCK:
+		lost = protection->lock_error != 0;
+		break;
+	case CAP_SYS_NICE:
+		lost = protection->priority_error != 0;
+		break;
+	case CAP_SYSLOG:
+		lost = !report->kernel_error && is_refusal(report->kernel.kmsg_error);
+		break;
+	case CAP_DAC_READ_SEARCH:
+		lost = lost && report->rights.uid != 0;
+		break;
+	default:
+		break;
+	}
+	if (!report->rights_error && report->rights.effective & RIGHT(extra->capability))
+		return NULL; /* something else is in the way, and the note on that tells it */
+	return lost ? extra->lost : NULL;
+}
+
 /* --- the true quota --- */
 
 static void put_bytes(struct buf *buf, uint64_t bytes)
@@ -143,15 +185,36 @@ static void put_bytes(struct buf *buf, uint64_t bytes)
 		units_bytes(buf, bytes);
 }
 
+/* ", 1.30 GiB is in use, of which 410 MiB is cache that the kernel gives back" */
+static void put_use(struct buf *buf, const struct quota *quota)
+{
+	uint64_t used = quota->levels[quota->use_level].limits.usage_bytes, cache, dirty;
+
+	if (!quota->level_count || used == UNKNOWN_U64)
+		return;
+	buf_puts(buf, "; ");
+	units_bytes(buf, used);
+	buf_puts(buf, " is in use");
+	cache = quota->has_use ? memory_use_cache(&quota->use, &dirty) : UNKNOWN_U64;
+	if (cache == UNKNOWN_U64)
+		return;
+	buf_puts(buf, ", of which ");
+	units_bytes(buf, cache);
+	buf_puts(buf, " is cache that the kernel gives back");
+}
+
 static void put_limited(struct buf *buf, const struct quota *quota, int tightest)
 {
-	const struct quota_level *level = &quota->levels[tightest];
+	bool hidden = quota_hidden_max(quota) != CGROUP_NO_LIMIT;
 
-	buf_puts(buf, quota->container ? "This container may use " : "This process may use ");
-	units_bytes(buf, level->limits.max_bytes);
-	if (!quota->container)
-		buf_printf(buf, ", with all others in %s", level->cgroup);
-	buf_puts(buf, "; `free` shows ");
+	buf_puts(buf, "You may use ");
+	units_bytes(buf, quota_bytes(quota));
+	if (hidden)
+		buf_puts(buf, " (the limit of a level that cannot be seen from here)");
+	else if (!quota->container)
+		buf_printf(buf, ", with all others in %s", quota->levels[tightest].cgroup);
+	put_use(buf, quota);
+	buf_puts(buf, "; `free` says ");
 	put_bytes(buf, quota->host.total_bytes);
 	buf_puts(buf, ": that is the host.");
 }
@@ -166,19 +229,70 @@ static void put_unlimited(struct buf *buf, const struct quota *quota, int tighte
 	buf_puts(buf, ", as `free` shows, are shared with all that runs on it.");
 }
 
+bool doctor_limited(const struct quota *quota)
+{
+	return quota_bytes(quota) < quota->host.total_bytes;
+}
+
 void doctor_put_quota(struct buf *buf, const struct quota *quota)
 {
 	int tightest = quota_tightest(quota);
-	bool limited =
-		tightest >= 0 && quota->levels[tightest].limits.max_bytes < quota->host.total_bytes;
 
-	if (limited)
+	if (doctor_limited(quota))
 		put_limited(buf, quota, tightest);
 	else
 		put_unlimited(buf, quota, tightest);
-	if (!quota->complete)
+	if (!quota->complete && quota->v2)
 		buf_puts(buf, " Levels above what is mounted here cannot be seen: a pod or slice "
 			      "may allow less.");
+}
+
+const char *doctor_fallback(const struct doctor_report *report)
+{
+	const struct quota *quota = &report->quota;
+
+	if (doctor_obstacle(report) == DOCTOR_CLEAR)
+		return NULL;
+	if (!report->kernel_error && report->kernel.kmsg_error == 0)
+		return "kmsg";
+	if (!report->quota_error && (quota->container || quota_tightest(quota) >= 0))
+		return "cgroup";
+	return NULL;
+}
+
+/* --- what the tool itself takes --- */
+
+static void put_mib_up(struct buf *buf, uint64_t bytes)
+{
+	buf_printf(buf, "%llu MiB", (unsigned long long)((bytes + (1 << 20) - 1) >> 20));
+}
+
+void doctor_put_own(struct buf *buf, const struct doctor_own *own)
+{
+	buf_puts(buf, "The live trace itself takes ");
+	put_mib_up(buf, own->start_bytes);
+	buf_puts(buf, " to start and at most ");
+	put_mib_up(buf, own->full_bytes);
+	buf_puts(buf, ", once all of its tables are full");
+	if (own->room.room_bytes == UNKNOWN_U64) {
+		buf_puts(buf, ".");
+		return;
+	}
+	buf_puts(buf, "; ");
+	units_bytes(buf, own->room.room_bytes);
+	buf_printf(buf, " are left in %s, page cache counted as free: ", own->room.cgroup);
+	if (own->fit_bytes == own->full_bytes) {
+		buf_puts(buf, "it fits.");
+	} else if (own->fit_bytes) {
+		buf_puts(buf, "it refuses to start unless --memory ");
+		buf_printf(buf, "%lluMiB",
+			(unsigned long long)((own->fit_bytes + (1 << 20) - 1) >> 20));
+		buf_puts(buf, " makes its tables smaller.");
+	} else {
+		buf_puts(buf, "it refuses to start; its smallest tables need ");
+		put_mib_up(buf, own->smallest_bytes);
+		buf_puts(buf, ".");
+	}
 }
 
 /* --- settings with consequences --- */

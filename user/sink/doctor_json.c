@@ -35,6 +35,7 @@ static void put_verdict(struct buf *buf, const struct doctor_report *report)
 	doctor_put_obstacle(&sentence, report);
 	json_add_name(buf, "obstacle", doctor_obstacle_name(obstacle));
 	json_add_string(buf, "obstacle_text", text);
+	json_add_string(buf, "fallback", doctor_fallback(report));
 }
 
 static void put_tried(struct buf *buf, const struct hook *hook, const struct hook_state *state)
@@ -145,6 +146,28 @@ static void put_capabilities(struct buf *buf, const char *key, uint64_t set)
 	json_end_filled(buf, start, ']');
 }
 
+static void put_extras(struct buf *buf, const struct doctor_report *report)
+{
+	const char *lost;
+
+	json_begin(buf, "extra", '[');
+	for (size_t i = 0; i < RIGHTS_EXTRAS; i++) {
+		const struct rights_extra *extra = &rights_extras[i];
+
+		lost = doctor_right_lost(report, extra);
+		json_begin(buf, NULL, '{');
+		json_add_name(buf, "capability", capability_name(extra->capability));
+		if (!report->rights_error)
+			json_add_bool(
+				buf, "held", report->rights.effective & RIGHT(extra->capability));
+		json_add_name(buf, "for", extra->buys);
+		if (lost)
+			json_add_name(buf, "lost", lost);
+		json_end(buf, '}');
+	}
+	json_end(buf, ']');
+}
+
 static void put_rights(struct buf *buf, const struct doctor_report *report)
 {
 	const char *missing[RIGHTS_MISSING_MAX];
@@ -167,6 +190,7 @@ static void put_rights(struct buf *buf, const struct doctor_report *report)
 	put_error(buf, "priority_raised_error", report->protection.priority_error);
 	json_add_i64(buf, "oom_score_adj", report->protection.adj);
 	put_error(buf, "oom_score_adj_error", report->protection.adj_error);
+	put_extras(buf, report);
 	json_end(buf, '}');
 }
 
@@ -189,6 +213,33 @@ static void put_level(struct buf *buf, const struct quota *quota, const struct q
 	json_end(buf, '}');
 }
 
+/* Of the level with the tightest limit, else of our own. */
+static void put_use(struct buf *buf, const struct quota *quota)
+{
+	const struct memory_use *use = &quota->use;
+	uint64_t dirty, cache;
+
+	if (!quota->has_use)
+		return;
+	cache = memory_use_cache(use, &dirty);
+	json_begin(buf, "use", '{');
+	json_add_name(buf, "cgroup", quota->levels[quota->use_level].cgroup);
+	json_add_u64(buf, "usage_bytes", quota->levels[quota->use_level].limits.usage_bytes);
+	json_add_u64(buf, "cache_bytes", cache);
+	if (cache != UNKNOWN_U64)
+		json_add_u64(buf, "cache_dirty_bytes", dirty);
+	json_add_u64(buf, "inactive_file_bytes", use->inactive_file_bytes);
+	json_add_u64(buf, "active_file_bytes", use->active_file_bytes);
+	json_add_u64(buf, "slab_reclaimable_bytes", use->slab_reclaimable_bytes);
+	json_add_u64(buf, "anon_bytes", use->anon_bytes);
+	json_add_u64(buf, "shmem_bytes", use->shmem_bytes);
+	json_add_u64(buf, "kernel_bytes", use->kernel_bytes);
+	json_add_u64(buf, "unevictable_bytes", use->unevictable_bytes);
+	json_add_u64(buf, "peak_bytes", quota->levels[quota->use_level].limits.peak_bytes);
+	json_add_u64(buf, "oom_kill", quota->levels[quota->use_level].limits.oom_kill);
+	json_end(buf, '}');
+}
+
 static void put_memory(struct buf *buf, const struct doctor_report *report)
 {
 	const struct quota *quota = &report->quota;
@@ -201,6 +252,10 @@ static void put_memory(struct buf *buf, const struct doctor_report *report)
 	doctor_put_quota(&sentence, quota);
 	json_add_string(buf, "summary", text);
 	json_add_u64(buf, "allowed_bytes", quota_bytes(quota));
+	if (quota_hidden_max(quota) != CGROUP_NO_LIMIT)
+		json_add_u64(buf, "hidden_max_bytes", quota_hidden_max(quota));
+	json_add_u64(buf, "swap_allowed_bytes", quota_swap_bytes(quota));
+	put_use(buf, quota);
 	if (tightest >= 0)
 		json_add_name(buf, "limited_by", quota->levels[tightest].cgroup);
 	nearest = quota_nearest(quota, &left);
@@ -217,6 +272,60 @@ static void put_memory(struct buf *buf, const struct doctor_report *report)
 	for (unsigned int i = 0; i < quota->level_count; i++)
 		put_level(buf, quota, &quota->levels[i]);
 	json_end(buf, ']');
+}
+
+static void put_places(struct buf *buf, const struct doctor_names *names)
+{
+	json_begin(buf, "places", '[');
+	for (size_t i = 0; i < names->place_count; i++) {
+		const struct names_place *place = &names->places[i];
+
+		json_begin(buf, NULL, '{');
+		json_add_name(buf, "path", place->path);
+		json_add_name(buf, "gives", place->gives);
+		json_add_bool(buf, "there", place->error == 0);
+		if (place->error != -ENOENT && place->error != -ENOTDIR)
+			put_error(buf, "error", place->error);
+		json_end(buf, '}');
+	}
+	json_end(buf, ']');
+}
+
+static void put_names(struct buf *buf, const struct doctor_names *names)
+{
+	char text[SENTENCE];
+	struct buf sentence;
+	size_t start;
+
+	json_begin(buf, "names", '{');
+	json_add_string(buf, "host_root", names->host_root);
+	json_add_u64(buf, "containers", names->sum.count);
+	json_add_u64(buf, "named", names->sum.named);
+	put_places(buf, names);
+	start = json_begin(buf, "unknown", '[');
+	buf_init(&sentence, text, sizeof(text));
+	for (unsigned int i = 0; doctor_put_unnamed(&sentence, names, i); i++) {
+		json_add_string(buf, NULL, text);
+		buf_reset(&sentence);
+	}
+	json_end_filled(buf, start, ']');
+	json_end(buf, '}');
+}
+
+static void put_own(struct buf *buf, const struct doctor_own *own)
+{
+	if (!own->full_bytes)
+		return;
+	json_begin(buf, "own", '{');
+	json_add_u64(buf, "start_bytes", own->start_bytes);
+	json_add_u64(buf, "full_bytes", own->full_bytes);
+	json_add_u64(buf, "smallest_bytes", own->smallest_bytes);
+	json_add_u64(buf, "room_bytes", own->room.room_bytes);
+	json_add_string(buf, "room_in", own->room.cgroup);
+	json_add_bool(buf, "fits", own->fit_bytes == own->full_bytes);
+	if (own->fit_bytes && own->fit_bytes != own->full_bytes)
+		json_add_u64(buf, "memory_option_bytes", own->fit_bytes);
+	json_end(buf, '}');
 }
 
 int doctor_json(struct buf *buf, const struct doctor_report *report)
@@ -242,5 +351,8 @@ int doctor_json(struct buf *buf, const struct doctor_report *report)
 		put_memory(buf, report);
 		json_end(buf, '}');
 	}
+	if (!report->names.error)
+		put_names(buf, &report->names);
+	put_own(buf, &report->own);
 	return json_finish(buf, start);
 }

@@ -71,6 +71,20 @@ static void put_verdict(struct page *page, const struct doctor_report *report)
 		buf_rewind(out, before);
 }
 
+static void put_fallback(struct page *page, const struct doctor_report *report)
+{
+	const char *fallback = doctor_fallback(report);
+
+	if (!fallback)
+		return;
+	flow_label(&page->flow, "");
+	flow_text(&page->flow,
+		strcmp(fallback, "kmsg") == 0
+			? "The kernel log can be read: `oomsnoop` tells of kills from that."
+			: "`oomsnoop` tells of kills in its own cgroup all the same, from "
+			  "the cgroup's files: see docs/no-rights.md.");
+}
+
 /* --- hooks --- */
 
 /* Every alternative that was tried before the one that serves, with the reason that it failed. */
@@ -200,7 +214,7 @@ static void put_kernel(struct page *page, const struct doctor_report *report)
 static void put_held(struct buf *out, uint64_t effective)
 {
 	static const unsigned int asked[] = {CAP_BPF, CAP_PERFMON, CAP_SYS_ADMIN, CAP_SYS_RESOURCE,
-		CAP_SYSLOG, CAP_IPC_LOCK, CAP_SYS_PTRACE, CAP_DAC_READ_SEARCH};
+		CAP_SYSLOG, CAP_IPC_LOCK, CAP_SYS_NICE, CAP_SYS_PTRACE, CAP_DAC_READ_SEARCH};
 	unsigned int count = 0;
 
 	for (size_t i = 0; i < sizeof(asked) / sizeof(*asked); i++) {
@@ -220,6 +234,21 @@ static void put_protection(struct buf *out, const struct rights_protection *prot
 	if (protection->adj_error)
 		buf_printf(out, " (-1000: %s; the tool itself may be killed)",
 			strerror(-protection->adj_error));
+}
+
+static void put_lost_rights(struct page *page, const struct doctor_report *report)
+{
+	const char *lost;
+
+	for (size_t i = 0; i < RIGHTS_EXTRAS; i++) {
+		lost = doctor_right_lost(report, &rights_extras[i]);
+		if (!lost)
+			continue;
+		flow_label(&page->flow, "");
+		buf_printf(&page->scratch, "without %s: %s",
+			capability_name(rights_extras[i].capability), lost);
+		flow_take(&page->flow, &page->scratch);
+	}
 }
 
 static void put_rights(struct page *page, const struct doctor_report *report)
@@ -243,6 +272,7 @@ static void put_rights(struct page *page, const struct doctor_report *report)
 	flow_label(&page->flow, "");
 	put_protection(out, &report->protection);
 	flow_take(&page->flow, out);
+	put_lost_rights(page, report);
 }
 
 /* --- memory --- */
@@ -290,10 +320,152 @@ static void put_left(struct page *page, const struct quota *quota)
 	flow_take(&page->flow, out);
 }
 
-static void put_memory(struct page *page, const struct doctor_report *report)
+static void put_part(struct buf *out, const char *name, uint64_t bytes)
+{
+	if (bytes == UNKNOWN_U64)
+		return;
+	if (out->data[out->len - 1] != ':')
+		buf_putc(out, ',');
+	buf_printf(out, " %s%c", name, FLOW_GLUE);
+	glue_bytes(out, bytes);
+}
+
+/* Which part of what is in use goes by itself when it gets tight, and which does not. */
+static void put_reclaim(struct page *page, const struct quota *quota)
+{
+	const struct memory_use *use = &quota->use;
+	bool swap = quota_swap_bytes(quota) != 0 && quota_swap_bytes(quota) != UNKNOWN_U64;
+	struct buf *out = &page->scratch;
+	uint64_t dirty, cache;
+
+	if (!quota->has_use)
+		return;
+	cache = memory_use_cache(use, &dirty);
+	flow_label(&page->flow, "");
+	buf_puts(out, "the kernel gives back:");
+	put_part(out, "page cache", cache);
+	if (cache != UNKNOWN_U64 && dirty) {
+		buf_puts(out, " (");
+		glue_bytes(out, dirty);
+		buf_puts(out, " of it once written)");
+	}
+	put_part(out, "kernel caches", use->slab_reclaimable_bytes);
+	flow_take(&page->flow, out);
+	flow_label(&page->flow, "");
+	buf_printf(out, "it cannot give back%s:", swap ? " but by swapping" : "");
+	put_part(out, "anonymous", use->anon_bytes);
+	put_part(out, "tmpfs and shared memory", use->shmem_bytes);
+	put_part(out, swap ? "and not at all: kernel" : "kernel",
+		use->kernel_bytes != UNKNOWN_U64 && use->slab_reclaimable_bytes != UNKNOWN_U64 &&
+				use->kernel_bytes >= use->slab_reclaimable_bytes
+			? use->kernel_bytes - use->slab_reclaimable_bytes
+			: use->kernel_bytes);
+	put_part(out, "locked", use->unevictable_bytes);
+	flow_take(&page->flow, out);
+}
+
+static void put_swap_allowed(struct page *page, const struct quota *quota)
+{
+	uint64_t swap = quota_swap_bytes(quota);
+	struct buf *out = &page->scratch;
+
+	if (swap == UNKNOWN_U64)
+		return;
+	flow_label(&page->flow, "");
+	if (swap == 0) {
+		buf_puts(out, quota->host.swap_total_bytes
+				      ? "no swap may be used here, though the machine has some"
+				      : "there is no swap");
+	} else {
+		buf_puts(out, "swap beside it: ");
+		glue_bytes(out, swap);
+	}
+	flow_take(&page->flow, out);
+}
+
+/* The same numbers under all of their names, so that nobody has to ask which one is right. */
+static void put_others_say(struct page *page, const struct quota *quota)
+{
+	struct buf *out = &page->scratch;
+
+	if (!doctor_limited(quota))
+		return;
+	flow_label(&page->flow, "");
+	buf_puts(out, "`free`, psutil.virtual_memory() and /proc/meminfo say: total ");
+	glue_bytes(out, quota->host.total_bytes);
+	if (quota->host.available_bytes != UNKNOWN_U64) {
+		buf_puts(out, ", available ");
+		glue_bytes(out, quota->host.available_bytes);
+	}
+	buf_puts(out, "; all of it of the machine, nothing of your quota");
+	flow_take(&page->flow, out);
+}
+
+static void put_so_far(struct page *page, const struct quota *quota)
+{
+	const struct cgroup_limits *limits = &quota->levels[quota->use_level].limits;
+	struct buf *out = &page->scratch;
+
+	if (limits->peak_bytes == UNKNOWN_U64 && limits->oom_kill == UNKNOWN_U64)
+		return;
+	flow_label(&page->flow, "");
+	buf_puts(out, "so far:");
+	put_part(out, "at most in use", limits->peak_bytes);
+	if (limits->oom_kill != UNKNOWN_U64)
+		buf_printf(out, "%s killed by the OOM killer%c%llu",
+			out->data[out->len - 1] == ':' ? "" : ",", FLOW_GLUE,
+			(unsigned long long)limits->oom_kill);
+	flow_take(&page->flow, out);
+}
+
+static void put_answer(struct page *page, const struct quota *quota)
 {
 	char sentence[SCRATCH];
 	struct buf plain;
+
+	buf_init(&plain, sentence, sizeof(sentence));
+	doctor_put_quota(&plain, quota);
+	put_harmless(&page->scratch, sentence);
+	flow_take(&page->flow, &page->scratch);
+}
+
+/* A line without a label has to begin with what is known to fit. */
+static void put_answer_first(struct page *page, const struct quota *quota)
+{
+	static const char begins[] = "You may use ";
+	char sentence[SCRATCH];
+	struct buf plain;
+
+	buf_init(&plain, sentence, sizeof(sentence));
+	doctor_put_quota(&plain, quota);
+	flow_raw(&page->flow, begins);
+	put_harmless(&page->scratch, sentence + sizeof(begins) - 1);
+	flow_take(&page->flow, &page->scratch);
+}
+
+/* Whoever asks in a container asks for this first. */
+static bool answer_first(const struct doctor_report *report)
+{
+	return !report->quota_error && report->quota.container && doctor_limited(&report->quota);
+}
+
+static void put_own(struct page *page, const struct doctor_own *own)
+{
+	char sentence[SCRATCH];
+	struct buf plain;
+
+	if (!own->full_bytes)
+		return;
+	buf_init(&plain, sentence, sizeof(sentence));
+	doctor_put_own(&plain, own);
+	flow_label(&page->flow, "");
+	put_harmless(&page->scratch, sentence);
+	flow_take(&page->flow, &page->scratch);
+}
+
+static void put_memory(struct page *page, const struct doctor_report *report)
+{
+	const struct quota *quota = &report->quota;
 
 	flow_label(&page->flow, "memory");
 	if (report->quota_error) {
@@ -301,13 +473,59 @@ static void put_memory(struct page *page, const struct doctor_report *report)
 		flow_take(&page->flow, &page->scratch);
 		return;
 	}
-	buf_init(&plain, sentence, sizeof(sentence));
-	doctor_put_quota(&plain, &report->quota);
-	put_harmless(&page->scratch, sentence);
-	flow_take(&page->flow, &page->scratch);
-	put_left(page, &report->quota);
-	for (unsigned int i = 0; i < report->quota.level_count; i++)
-		put_level(page, &report->quota, &report->quota.levels[i]);
+	if (answer_first(report))
+		flow_text(&page->flow, "in detail:");
+	else
+		put_answer(page, quota);
+	put_left(page, quota);
+	put_swap_allowed(page, quota);
+	put_reclaim(page, quota);
+	put_so_far(page, quota);
+	put_others_say(page, quota);
+	for (unsigned int i = 0; i < quota->level_count; i++)
+		put_level(page, quota, &quota->levels[i]);
+	put_own(page, &report->own);
+}
+
+/* --- names --- */
+
+static void put_place(struct page *page, const struct names_place *place)
+{
+	struct buf *out = &page->scratch;
+
+	if (place->error == -ENOENT || place->error == -ENOTDIR)
+		return;
+	flow_label(&page->flow, "");
+	buf_puts(out, place->path);
+	if (place->error)
+		buf_printf(out, " cannot be read: %s", strerror(-place->error));
+	else
+		buf_printf(out, ": %s", place->gives);
+	flow_take(&page->flow, out);
+}
+
+static void put_names(struct page *page, const struct doctor_names *names)
+{
+	struct buf *out = &page->scratch;
+
+	flow_label(&page->flow, "names");
+	if (names->error) {
+		buf_printf(out, "not to be looked for: %s", strerror(-names->error));
+		flow_take(&page->flow, out);
+		return;
+	}
+	doctor_put_named(out, names);
+	if (names->host_root && names->host_root[0]) {
+		buf_puts(out, "; looked for below ");
+		put_harmless(out, names->host_root);
+	}
+	flow_take(&page->flow, out);
+	for (size_t i = 0; i < names->place_count; i++)
+		put_place(page, &names->places[i]);
+	for (unsigned int i = 0; doctor_put_unnamed(out, names, i); i++) {
+		flow_label(&page->flow, "");
+		flow_take(&page->flow, out);
+	}
 }
 
 int doctor_text(struct buf *buf, const struct doctor_report *report)
@@ -317,12 +535,18 @@ int doctor_text(struct buf *buf, const struct doctor_report *report)
 
 	flow_init(&page.flow, buf, FLOW_WIDTH, false);
 	buf_init(&page.scratch, page.memory, sizeof(page.memory));
+	if (answer_first(report)) {
+		put_answer_first(&page, &report->quota);
+		flow_end(&page.flow);
+	}
 	put_verdict(&page, report);
 	flow_take(&page.flow, &page.scratch);
+	put_fallback(&page, report);
 	put_hooks(&page, report);
 	put_kernel(&page, report);
 	put_rights(&page, report);
 	put_memory(&page, report);
+	put_names(&page, &report->names);
 	flow_end(&page.flow);
 	if (!buf->full)
 		return 0;

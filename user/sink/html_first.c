@@ -69,6 +69,7 @@ static void put_headline(struct html_view *view)
 	html_raw(out, "</h1>\n");
 	html_paragraph(view, "where", "where", 0);
 	html_paragraph(view, "where", "where", 1);
+	html_paragraph(view, "where", "where", 2);
 	if (view->page->damage != NULL) {
 		html_raw(out, "<p class=\"damage\" role=\"alert\">Damaged: ");
 		html_text(out, view->page->damage);

@@ -117,8 +117,9 @@ void html_composition(struct html_view *view)
 	html_section(view, "composition", "What it consisted of");
 	html_raw(&view->out, "<p class=\"say\">By memory.stat of the cgroup whose limit was hit, "
 			     "read ");
-	html_raw(&view->out, view_stat_at_kill(view->incident) ? "by the kernel at the kill"
-							       : "just after the kill");
+	html_raw(&view->out, view_self(view->incident) ? "at the last look before the kill"
+			     : view_stat_at_kill(view->incident) ? "by the kernel at the kill"
+								 : "just after the kill");
 	if (view->incident->stat_usage_bytes != UNKNOWN_U64) {
 		html_raw(&view->out, ", when ");
 		html_bytes(&view->out, view->incident->stat_usage_bytes);

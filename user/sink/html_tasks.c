@@ -274,7 +274,8 @@ static void put_candidates_note(struct html_view *view)
 		html_raw(out, incident->candidate_total == 1 ? " process is in the log's table"
 							     : " processes are in the log's table");
 	else
-		html_raw(out, incident->candidates_from_census
+		html_raw(out, view_self(incident) ? " processes were seen before the kill"
+			      : incident->candidates_from_census
 				      ? " processes were found right after the kill"
 				      : " processes were weighed by the kernel");
 	if (incident->candidate_total > view->judgement->ranked_count)
@@ -344,6 +345,10 @@ static const char *why_text(enum victim_why why)
 		return "shares the memory of the one chosen";
 	case VICTIM_ALREADY_EXITING:
 		return "was exiting already";
+	case VICTIM_VANISHED:
+		return "vanished with the kill";
+	case VICTIM_POSSIBLE:
+		return "vanished, perhaps killed";
 	default:
 		return "not known";
 	}
@@ -399,7 +404,7 @@ void html_victims(struct html_view *view)
 	const struct incident *incident = view->incident;
 	bool fold = incident->victim_count > OPEN_ROWS;
 
-	if (view_victims_total(incident) < 2)
+	if (view_victims_total(incident) < 2 && incident->victim_count < 2)
 		return;
 	html_section(view, "victims", "All that were killed");
 	html_paragraph(view, "say clamp", "killed", 0);

@@ -203,7 +203,7 @@ static void put_changed_process(
 }
 
 int json_growth(struct buf *buf, const struct sink_context *context,
-	const struct growth_change *change, const char *path)
+	const struct growth_change *change, const char *path, const struct container_names *names)
 {
 	size_t start = buf->len;
 
@@ -212,6 +212,7 @@ int json_growth(struct buf *buf, const struct sink_context *context,
 	if (!change->is_cgroup)
 		put_changed_process(buf, context, change);
 	json_add_string(buf, "cgroup", path);
+	json_whose_cgroup(buf, path, names);
 	json_add_i64(buf, "delta_bytes", change->delta_bytes);
 	if (change->is_cgroup) {
 		json_add_u64(buf, "usage_bytes", change->now_bytes);
@@ -227,7 +228,8 @@ int json_growth(struct buf *buf, const struct sink_context *context,
 }
 
 int json_pressure(struct buf *buf, const struct sink_context *context, uint64_t boot_ns,
-	const struct growth_pressure *pressure, const char *path, const char *why)
+	const struct growth_pressure *pressure, const char *path,
+	const struct container_names *names, const char *why)
 {
 	size_t start = buf->len;
 	uint64_t tenths;
@@ -237,6 +239,7 @@ int json_pressure(struct buf *buf, const struct sink_context *context, uint64_t 
 		json_add_string(buf, "scope", "host");
 	else
 		json_add_string(buf, "cgroup", path);
+	json_whose_cgroup(buf, path, names);
 	json_add_u64(buf, "usage_bytes", pressure->usage_bytes);
 	json_add_u64(buf, "max_bytes", pressure->max_bytes);
 	if (view_used_tenths(pressure, &tenths))

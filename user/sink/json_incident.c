@@ -79,6 +79,8 @@ static void put_limit_level(struct buf *buf, const struct sink_context *context,
 	if (level == NULL || judgement->scope != SCOPE_MEMCG)
 		return;
 	json_add_string(buf, "limit_cgroup", view_limit_path(incident, judgement));
+	if (view_limit_path(incident, judgement)[0])
+		json_add_string(buf, "limit_kind", cgroup_kind_name(judgement->limit_kind));
 	put_limit(buf, "limit_bytes", level->max_pages, page_size);
 	json_add_pages(buf, "usage_bytes", level->usage_pages, page_size);
 	put_swap(buf, level, "swap_limit_bytes", "swap_usage_bytes", page_size);
@@ -141,11 +143,22 @@ static void put_zones(
 	json_end_filled(buf, start, ']');
 }
 
+static void put_counts(struct buf *buf, const char *key, const uint64_t events[EV_EVENT_COUNT])
+{
+	size_t start = json_begin(buf, key, '{');
+
+	for (unsigned int i = 0; i < EV_EVENT_COUNT; i++)
+		json_add_u64(buf, event_names[i], events[i]);
+	json_end_filled(buf, start, '}');
+}
+
 static void put_level(struct buf *buf, const struct incident_level *level, const char *path,
 	bool is_limit, bool imported, uint32_t page_size)
 {
 	json_begin(buf, NULL, '{');
 	json_add_string(buf, "cgroup", path);
+	if (path[0])
+		json_add_string(buf, "kind", cgroup_kind_name(parse_cgroup_kind(path)));
 	if (is_limit)
 		json_add_bool(buf, "hit", true);
 	put_limit(buf, "max_bytes", level->max_pages, page_size);
@@ -161,6 +174,8 @@ static void put_level(struct buf *buf, const struct incident_level *level, const
 	/* A log names the one that died as a group, and says nothing of others. */
 	if (!imported || level->flags & EV_LEVEL_OOM_GROUP)
 		json_add_bool(buf, "oom_group", (level->flags & EV_LEVEL_OOM_GROUP) != 0);
+	put_counts(buf, "events", level->events);
+	put_counts(buf, "events_local", level->events_local);
 	json_end(buf, '}');
 }
 
@@ -224,8 +239,7 @@ static void put_composition(
 	json_add_u64(buf, "unexplained_bytes", judgement->unexplained_bytes);
 	json_end_filled(buf, start, '}');
 	if (buf->len > before)
-		json_add_string(
-			buf, "composition_at", view_stat_at_kill(incident) ? "kernel" : "after");
+		json_add_string(buf, "composition_at", view_stat_at(incident));
 }
 
 static void put_where(struct buf *buf, const struct sink_context *context,
@@ -328,7 +342,7 @@ static void put_after(
 	if (incident->victim_count > 0 && !view_missing(judgement, "reaped"))
 		json_add_bool(buf, "reaped", incident->victims[0].reaped);
 	json_add_u64(buf, "freed_bytes", judgement->freed_bytes);
-	if (view_imported(incident)) {
+	if (view_imported(incident) || view_self(incident)) {
 		json_add_u64(buf, "earlier_kills", incident->earlier_kills);
 		return;
 	}
@@ -384,6 +398,38 @@ static void put_logged_limit(struct buf *buf, const struct incident *incident)
 	json_end_filled(buf, start, '}');
 }
 
+static const char *certainty_name(enum self_certainty certainty)
+{
+	static const char *const names[] = {"not-seen", "certain", "likely", "possible"};
+
+	return names[certainty];
+}
+
+/* Three digits after the point, as of milliseconds. */
+static void put_percent(struct buf *buf, const char *key, uint64_t hundredths)
+{
+	if (hundredths <= 10000)
+		json_add_ms(buf, key, hundredths * 10000);
+}
+
+/* What it was noticed by. */
+static void put_observed(struct buf *buf, const struct incident *incident)
+{
+	const struct incident_self *self = &incident->self;
+
+	json_begin(buf, "observed", '{');
+	json_add_u64(buf, "kills", self->kills);
+	json_add_u64(buf, "kills_counted", self->counted);
+	json_add_u64(buf, "vanished", self->vanished);
+	json_add_u64(buf, "unseen", self->unseen);
+	json_add_u64(buf, "hidden_processes", self->hidden);
+	json_add_string(buf, "victim_certainty", certainty_name(self->certainty));
+	json_add_ms(buf, "within_ms", incident_within_ns(incident));
+	put_percent(buf, "pressure_some_percent", self->pressure_some);
+	put_percent(buf, "pressure_full_percent", self->pressure_full);
+	json_end(buf, '}');
+}
+
 static void put_honesty(struct buf *buf, const struct sink_context *context,
 	const struct incident *incident, const struct judgement *judgement)
 {
@@ -392,6 +438,12 @@ static void put_honesty(struct buf *buf, const struct sink_context *context,
 	put_verdicts(buf, judgement);
 	if (view_imported(incident)) {
 		json_add_string(buf, "source", incident->log.followed ? "kmsg" : "import");
+		put_missing(buf, judgement);
+		return;
+	}
+	if (view_self(incident)) {
+		json_add_string(buf, "source", "cgroup");
+		put_observed(buf, incident);
 		put_missing(buf, judgement);
 		return;
 	}
@@ -424,6 +476,7 @@ int json_incident(struct buf *buf, const struct sink_context *context,
 	}
 	put_where(buf, context, incident, judgement);
 	put_trigger(buf, context, incident);
+	json_whose(buf, incident, judgement);
 	json_victim(buf, context, incident, judgement);
 	json_add_u64(buf, "victims_total", view_victims_total(incident));
 	json_victims(buf, context, incident, judgement);

@@ -16,6 +16,11 @@ int json_finish(struct buf *buf, size_t start);
 
 void json_victim(struct buf *buf, const struct sink_context *context,
 	const struct incident *incident, const struct judgement *judgement);
+/* Of the victim: its container, pod, job. */
+void json_whose(
+	struct buf *buf, const struct incident *incident, const struct judgement *judgement);
+/* Of any cgroup; `names` may be NULL. */
+void json_whose_cgroup(struct buf *buf, const char *path, const struct container_names *names);
 void json_victims(struct buf *buf, const struct sink_context *context,
 	const struct incident *incident, const struct judgement *judgement);
 void json_badness(

@@ -113,6 +113,8 @@ static void put_limit(struct buf *buf, const struct list_entry *entry)
 	if (level == NULL || entry->judgement->scope != SCOPE_MEMCG)
 		return;
 	json_add_string(buf, "limit_cgroup", view_limit_path(entry->incident, entry->judgement));
+	if (view_limit_path(entry->incident, entry->judgement)[0])
+		json_add_string(buf, "limit_kind", cgroup_kind_name(entry->judgement->limit_kind));
 	if (!view_unlimited(level->max_pages, page_size))
 		json_add_pages(buf, "limit_bytes", level->max_pages, page_size);
 	json_add_pages(buf, "usage_bytes", level->usage_pages, page_size);
@@ -139,6 +141,7 @@ int json_listed(struct buf *buf, const struct list_entry *entry)
 	if (entry->judgement->scope != SCOPE_UNKNOWN)
 		json_add_string(buf, "scope", scope_name(entry->judgement->scope));
 	put_limit(buf, entry);
+	json_whose(buf, incident, entry->judgement);
 	put_victim(buf, entry);
 	json_add_u64(buf, "victims_total", view_victims_total(incident));
 	put_verdicts(buf, entry->judgement);

@@ -77,31 +77,12 @@ static void put_identity(struct buf *buf, struct key *key, const struct sink_con
 	put_started(buf, key, context, task);
 }
 
-/*
- * The systemd unit that a cgroup's path names: below the slices, the first directory that is a unit
- * (systemd's cg_path_get_unit()). Where another manager made the path, there is none.
- */
-static void put_unit(struct buf *buf, const char *path)
+/* How old what is told of it was when the kill was noticed. */
+static void put_seen(struct buf *buf, const char *key, const struct incident *incident,
+	const struct task_facts *task)
 {
-	static const char *const kinds[] = {".service", ".scope", ".socket", ".mount", ".swap"};
-	char unit[256];
-	size_t len;
-
-	do {
-		path += strspn(path, "/");
-		len = strcspn(path, "/");
-		if (len == 0 || len >= sizeof(unit))
-			return;
-		memcpy(unit, path, len);
-		unit[len] = '\0';
-		path += len;
-	} while (len > 6 && strcmp(unit + len - 6, ".slice") == 0);
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
-		size_t kind_len = strlen(kinds[i]);
-
-		if (len > kind_len && strcmp(unit + len - kind_len, kinds[i]) == 0)
-			json_add_string(buf, "victim_unit", unit);
-	}
+	if (view_self(incident) && task->at_ns <= incident->time_ns)
+		json_add_ms(buf, key, incident->time_ns - task->at_ns);
 }
 
 void json_victim(struct buf *buf, const struct sink_context *context,
@@ -118,10 +99,12 @@ void json_victim(struct buf *buf, const struct sink_context *context,
 	json_add_string(buf, "victim_cmdline", incident->victim_cmdline);
 	json_add_string(buf, "victim_exe", incident->victim_exe);
 	json_add_string(buf, "victim_cgroup", incident->victim_cgroup);
-	put_unit(buf, incident->victim_cgroup);
+	if (incident->victim_cgroup[0])
+		json_add_string(buf, "victim_unit", judgement->where.unit);
 	put_memory(buf, &key, context, judgement, task);
 	if (view_adj_known(task))
 		json_add_i64(buf, "victim_oom_score_adj", task->oom_score_adj);
+	put_seen(buf, "victim_seen_before_ms", incident, task);
 	if (judgement->has_badness)
 		json_add_i64(buf, "victim_badness_pages", judgement->badness.points);
 	if (judgement->has_oom_score)
@@ -159,7 +142,10 @@ void json_victims(struct buf *buf, const struct sink_context *context,
 		put_memory(buf, &key, context, judgement, task);
 		if (view_adj_known(task))
 			json_add_i64(buf, "oom_score_adj", task->oom_score_adj);
-		if (!view_imported(incident))
+		put_seen(buf, "seen_before_ms", incident, task);
+		if (view_self(incident))
+			json_add_bool(buf, "sigkill_seen", victim->signalled);
+		else if (!view_imported(incident))
 			json_add_bool(buf, "marked", victim->marked);
 		put_end(buf, victim);
 		json_end(buf, '}');
@@ -235,8 +221,7 @@ void json_candidates(struct buf *buf, const struct sink_context *context,
 		json_add_u64(buf, "candidates_count", incident->candidate_total);
 	if (incident->candidate_total > 0) {
 		json_add_u64(buf, "candidates_total", incident->candidate_total);
-		json_add_string(buf, "candidates_at",
-			incident->candidates_from_census ? "census" : "kernel");
+		json_add_string(buf, "candidates_at", view_candidates_at(incident));
 	}
 	start = json_begin(buf, "candidates", '[');
 	for (unsigned int i = 0; i < judgement->ranked_count && i < INCIDENT_CANDIDATES; i++) {

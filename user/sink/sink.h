@@ -60,16 +60,19 @@ int text_incident(struct buf *buf, const struct sink_context *context,
 /*
  * One change of a process or a cgroup (--growth), and a limit that is near (--warn): a line of
  * NDJSON or of text, with its newline. `path` of the cgroup, "" when it is not known. `why`: the
- * threshold that was passed, as it was given ("90%"). 0 or -ENOSPC.
+ * threshold that was passed, as it was given ("90%"). `names` of its container; NULL: none are
+ * known. 0 or -ENOSPC.
  */
 int json_growth(struct buf *buf, const struct sink_context *context,
-	const struct growth_change *change, const char *path);
+	const struct growth_change *change, const char *path, const struct container_names *names);
 int text_growth(struct buf *buf, const struct sink_context *context,
-	const struct growth_change *change, const char *path);
+	const struct growth_change *change, const char *path, const struct container_names *names);
 int json_pressure(struct buf *buf, const struct sink_context *context, uint64_t boot_ns,
-	const struct growth_pressure *pressure, const char *path, const char *why);
+	const struct growth_pressure *pressure, const char *path,
+	const struct container_names *names, const char *why);
 int text_pressure(struct buf *buf, const struct sink_context *context, uint64_t boot_ns,
-	const struct growth_pressure *pressure, const char *path, const char *why);
+	const struct growth_pressure *pressure, const char *path,
+	const struct container_names *names, const char *why);
 
 struct run_totals {
 	uint64_t incidents, kills, victims, lost_events, lost_candidates, lost_process_events,

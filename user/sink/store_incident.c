@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "judge/limit.h"
+#include "judge/whose.h"
 #include "sink/store_parts.h"
 #include "sink/view.h"
 
@@ -151,6 +152,23 @@ static void tell_limit(struct store_told *told, const struct capture_run *run,
 	told->usage_bytes = pages_bytes(level->usage_pages, run->host.page_size);
 	snprintf(told->limit_cgroup, sizeof(told->limit_cgroup), "%s",
 		view_limit_path(incident, judgement));
+	if (told->limit_cgroup[0])
+		snprintf(told->limit_kind, sizeof(told->limit_kind), "%s",
+			cgroup_kind_name(judgement->limit_kind));
+}
+
+static void tell_whose(
+	struct store_told *told, const struct incident *incident, const struct judgement *judgement)
+{
+	const struct container_path *where = &judgement->where;
+	const char *runtime = container_runtime_name(judgement->runtime);
+
+	memcpy(told->container_id, where->id, sizeof(told->container_id));
+	snprintf(told->container_name, sizeof(told->container_name), "%s",
+		whose_container(incident, judgement));
+	snprintf(told->pod_uid, sizeof(told->pod_uid), "%s", whose_pod_uid(incident, judgement));
+	snprintf(told->runtime, sizeof(told->runtime), "%s", runtime ? runtime : "");
+	memcpy(told->unit, where->unit, sizeof(told->unit));
 }
 
 static void tell(struct store_told *told, const struct capture_run *run,
@@ -167,6 +185,7 @@ static void tell(struct store_told *told, const struct capture_run *run,
 	told->manual = judgement->manual_known ? judgement->manual : UINT32_MAX;
 	told->rss_exact = judgement->rss_sum == RSS_EXACT;
 	tell_limit(told, run, incident, judgement);
+	tell_whose(told, incident, judgement);
 	told->total_pages = judgement->totalpages;
 	told->points = judgement->has_badness ? judgement->badness.points : INT64_MIN;
 	if (!judgement->verdict_count)

@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "sink/text_parts.h"
+#include "sink/text_whose.h"
 #include "sink/view.h"
 
 #define SPARK_COLUMNS 20
@@ -383,10 +384,24 @@ static int line_end(struct line *line, struct buf *buf, size_t start)
 	return -ENOSPC;
 }
 
-static void put_changed_cgroup(
-	struct buf *text, const struct growth_change *change, const char *path)
+/* Whose it is, where it is of a container or pod. */
+static void put_whose(struct buf *text, const char *before, const char *path,
+	const struct container_names *names, const char *after)
+{
+	size_t start = text->len;
+
+	buf_puts(text, before);
+	if (text_whose_short(text, path, names))
+		buf_puts(text, after);
+	else
+		buf_rewind(text, start);
+}
+
+static void put_changed_cgroup(struct buf *text, const struct growth_change *change,
+	const char *path, const struct container_names *names)
 {
 	text_path(text, path);
+	put_whose(text, " (", path, names, ")");
 	buf_putc(text, ' ');
 	put_signed(text, change->delta_bytes);
 	buf_puts(text, " in ");
@@ -400,7 +415,8 @@ static void put_changed_cgroup(
 	}
 }
 
-static void put_changed_process(struct buf *text, const struct growth_change *change)
+static void put_changed_process(struct buf *text, const struct growth_change *change,
+	const char *path, const struct container_names *names)
 {
 	glue_name(text, change->comm, change->tgid);
 	buf_putc(text, ' ');
@@ -415,19 +431,20 @@ static void put_changed_process(struct buf *text, const struct growth_change *ch
 		text, change->time_ns > change->since_ns ? change->time_ns - change->since_ns : 0);
 	buf_puts(text, change->exited ? ", ended, held " : ", holds ");
 	glue_bytes(text, change->now_bytes);
+	put_whose(text, ", in ", path, names, "");
 }
 
 int text_growth(struct buf *buf, const struct sink_context *context,
-	const struct growth_change *change, const char *path)
+	const struct growth_change *change, const char *path, const struct container_names *names)
 {
 	size_t start = buf->len;
 	struct line line;
 
 	line_begin(&line, buf, context, change->time_ns, FLOW_BOLD, "GROWTH");
 	if (change->is_cgroup)
-		put_changed_cgroup(&line.text, change, path);
+		put_changed_cgroup(&line.text, change, path, names);
 	else
-		put_changed_process(&line.text, change);
+		put_changed_process(&line.text, change, path, names);
 	return line_end(&line, buf, start);
 }
 
@@ -447,7 +464,8 @@ static void put_left(struct buf *text, const struct growth_pressure *pressure)
 }
 
 int text_pressure(struct buf *buf, const struct sink_context *context, uint64_t boot_ns,
-	const struct growth_pressure *pressure, const char *path, const char *why)
+	const struct growth_pressure *pressure, const char *path,
+	const struct container_names *names, const char *why)
 {
 	size_t start = buf->len;
 	struct line line;
@@ -458,6 +476,7 @@ int text_pressure(struct buf *buf, const struct sink_context *context, uint64_t 
 		buf_puts(&line.text, "the machine");
 	else
 		text_path(&line.text, path);
+	put_whose(&line.text, " (", path, names, ")");
 	buf_puts(&line.text, " at ");
 	if (view_used_tenths(pressure, &tenths)) {
 		buf_printf(

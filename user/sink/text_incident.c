@@ -10,7 +10,9 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "judge/gfp.h"
+#include "judge/whose.h"
 #include "sink/text_parts.h"
+#include "sink/text_whose.h"
 #include "sink/view.h"
 
 void text_path(struct buf *text, const char *path)
@@ -76,17 +78,20 @@ static void put_cause_memcg(struct text_view *view)
 {
 	const struct incident_level *level = view_limit(view->incident, view->judgement);
 	bool victim = view->incident->outcome != OUTCOME_NO_KILLABLE;
-	bool plural = view_victims_total(view->incident) > 1;
+	const char *its = view_victims_total(view->incident) > 1 ? "their" : "its";
+	const char *whose = whose_limit(view->incident, view->judgement);
 	struct buf *text = &view->scratch;
 
 	if (view->judgement->scope_inferred)
 		buf_puts(text, "probably ");
 	if (!victim)
-		buf_puts(text, "a cgroup");
+		buf_printf(text, "a %s", whose ? whose : "cgroup");
+	else if (whose)
+		buf_printf(text, "%s %s", its, whose);
 	else if (view->judgement->limit_level > 0)
-		buf_printf(text, "a cgroup above %s own", plural ? "their" : "its");
+		buf_printf(text, "a cgroup above %s own", its);
 	else
-		buf_puts(text, plural ? "their cgroup" : "its cgroup");
+		buf_printf(text, "%s cgroup", its);
 	buf_puts(text, " hit ");
 	put_limit_size(view, level);
 }
@@ -120,7 +125,11 @@ static void put_cause(struct text_view *view)
 		buf_puts(text, judgement->scope == SCOPE_CPUSET ? "cpuset)" : "memory policy)");
 		return;
 	default:
-		buf_puts(text, "by the kernel's OOM killer; whose limit was hit is not known");
+		buf_puts(text, view_self(view->incident)
+				       ? "no limit that can be seen from here was hit: one above "
+					 "it, or the machine is out of memory"
+				       : "by the kernel's OOM killer; whose limit was hit is not "
+					 "known");
 	}
 }
 
@@ -142,10 +151,16 @@ static void put_somebody(struct text_view *view)
 	struct buf *text = &view->scratch;
 
 	flow_colored(&view->flow, FLOW_RED, "KILLED");
+	if (view_self(incident) && incident->self.certainty == SELF_POSSIBLE) {
+		buf_printf(text, "%u of %u processes that vanished, perhaps%c", total,
+			incident->self.vanished, FLOW_GLUE);
+		total = 1;
+	}
 	if (incident->victim_count > 0)
 		put_victim_name(text, view_victim(incident, 0));
 	else
-		buf_puts(text, "a process whose name was lost");
+		buf_puts(text, view_self(incident) ? "a process that was not seen"
+						   : "a process whose name was lost");
 	if (total > 1)
 		buf_printf(text, " and%c%u%cmore", FLOW_GLUE, total - 1, FLOW_GLUE);
 	buf_puts(text, ": ");
@@ -227,16 +242,23 @@ static void put_where(struct text_view *view)
 	struct buf *text = &view->scratch;
 	bool limit = judgement->scope == SCOPE_MEMCG && judgement->limit_level >= 0;
 	bool below = !limit || judgement->limit_level > 0;
+	const char *label = "where";
 
+	if (text_whose(text, incident, judgement)) {
+		flow_label(&view->flow, label);
+		flow_take(&view->flow, text);
+		label = "";
+	}
 	if (limit) {
-		flow_label(&view->flow, "where");
+		flow_label(&view->flow, label);
 		text_path(text, view_limit_path(incident, judgement));
 		if (judgement->scope_inferred)
 			buf_puts(text, " (inferred from the memory counters)");
 		flow_take(&view->flow, text);
+		label = "";
 	}
 	if (below && incident->victim_cgroup[0] != '\0') {
-		flow_label(&view->flow, limit ? "" : "where");
+		flow_label(&view->flow, label);
 		buf_puts(text, "the victim was in ");
 		text_path(text, incident->victim_cgroup);
 		flow_take(&view->flow, text);
@@ -313,6 +335,11 @@ static void put_limit_memcg(struct text_view *view)
 		return;
 	flow_label(&view->flow, "limit");
 	put_level(view, level);
+	if (view_self(view->incident) && level->watermark_pages != UNKNOWN_U64) {
+		buf_puts(text, " when looked at, at most ");
+		glue_pages(text, level->watermark_pages, page_size);
+		buf_puts(text, " so far");
+	}
 	put_swap(view, level);
 	if (level->high_pages != UNKNOWN_U64 && !view_unlimited(level->high_pages, page_size)) {
 		buf_puts(text, ", slowed down from ");
@@ -324,7 +351,9 @@ static void put_limit_memcg(struct text_view *view)
 	if (view->judgement->limit_level > 0 && view->incident->victim_count > 0 &&
 		!view_imported(view->incident)) {
 		flow_label(&view->flow, "");
-		buf_puts(text, "the victim's own cgroup: ");
+		buf_puts(text, parse_cgroup_kind(view->incident->level_paths[0]) == KIND_CONTAINER
+				       ? "the victim's container: "
+				       : "the victim's own cgroup: ");
 		put_level(view, &view->incident->levels[0]);
 		flow_take(&view->flow, text);
 	}
@@ -367,8 +396,8 @@ static bool is_said_elsewhere(const char *id)
 {
 	static const char *const ids[] = {"own-limit", "ancestor-limit", "host-exhausted",
 		"host-larger-than-limit", "node-bound", "operator-request", "group-kill",
-		"no-victim", "repeated", "victim-is-largest", "spike", "steady-leak", "grew-most",
-		"no-process-grew"};
+		"no-victim", "victim-not-seen", "limit-not-here", "repeated", "victim-is-largest",
+		"spike", "steady-leak", "grew-most", "no-process-grew"};
 
 	for (size_t i = 0; i < sizeof(ids) / sizeof(ids[0]); i++) {
 		if (strcmp(id, ids[i]) == 0)
@@ -519,7 +548,8 @@ static void put_after_kill(struct text_view *view)
 	const struct incident *incident = view->incident;
 	struct buf *text = &view->scratch;
 
-	put_end(view);
+	if (!view_self(incident))
+		put_end(view);
 	if (view->judgement->freed_bytes != UNKNOWN_U64) {
 		text_comma(text);
 		glue_bytes(text, view->judgement->freed_bytes);
@@ -607,6 +637,7 @@ static void put_all(struct text_view *view)
 		put_limit_memcg(view);
 	else
 		put_limit_machine(view);
+	text_events(view);
 	put_why(view);
 	text_history(view);
 	text_victim(view);

@@ -6,7 +6,9 @@
 
 #include "base/text.h"
 #include "base/units.h"
+#include "judge/whose.h"
 #include "sink/text_flow.h"
+#include "sink/text_whose.h"
 #include "sink/view.h"
 
 #define SIZE_COLUMNS 8 /* "1023 MiB" */
@@ -231,10 +233,11 @@ static void put_where(struct buf *buf, const struct list_entry *entry, size_t co
 	struct buf where;
 
 	buf_init(&where, text, sizeof(text));
-	if (path[0] != '\0')
-		text_terminal(&where, path, strlen(path), 0);
-	else
+	if (path[0] == '\0')
 		buf_puts(&where, place_of(entry->judgement));
+	else if (!text_whose_short(
+			 &where, path, whose_names(entry->incident, entry->judgement, path)))
+		text_terminal(&where, path, strlen(path), 0);
 	put_tail(buf, text, columns);
 }
 

@@ -21,6 +21,7 @@ struct text_view {
 /* Of a cgroup, or that it was not learnt. */
 void text_path(struct buf *text, const char *path);
 
+void text_events(struct text_view *view);
 void text_history(struct text_view *view);
 void text_victim(struct text_view *view);
 void text_chosen(struct text_view *view);

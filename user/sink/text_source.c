@@ -115,6 +115,29 @@ static void put_hooks(struct text_view *view)
 		buf_puts(text, "; ");
 }
 
+static void put_observed(struct text_view *view)
+{
+	const struct incident_self *self = &view->incident->self;
+	struct buf *text = &view->scratch;
+
+	buf_printf(text, "the files of its own cgroup alone: within%c", FLOW_GLUE);
+	glue_duration(text, incident_within_ns(view->incident));
+	buf_printf(text, " the kernel counted %u %s and %u %s", self->kills,
+		self->kills == 1 ? "kill" : "kills", self->vanished,
+		self->vanished == 1 ? "process vanished" : "processes vanished");
+	if (self->certainty == SELF_CERTAIN)
+		buf_puts(text, self->vanished == 1 ? ", by SIGKILL" : ", all by SIGKILL");
+	else if (self->certainty == SELF_LIKELY)
+		buf_puts(text, self->vanished > self->kills
+				       ? ": the victim was the largest by far"
+				       : ": that these belong together is likely, and no more");
+	if (self->unseen)
+		buf_printf(
+			text, "; of %u nobody was seen: who lives briefly is missed", self->unseen);
+	if (self->hidden)
+		buf_printf(text, "; %u processes of it cannot be seen from here", self->hidden);
+}
+
 void text_source(struct text_view *view)
 {
 	struct buf *text = &view->scratch;
@@ -125,6 +148,11 @@ void text_source(struct text_view *view)
 			view->incident->log.followed ? "the kernel log alone" : "a kernel log");
 		if (view->incident->log.page_size_assumed)
 			buf_puts(text, ", pages taken for 4 KiB");
+		flow_take(&view->flow, text);
+		return;
+	}
+	if (view_self(view->incident)) {
+		put_observed(view);
 		flow_take(&view->flow, text);
 		return;
 	}

@@ -61,6 +61,18 @@ static void put_command(struct text_view *view)
 		2 * (view->flow.width - FLOW_GUTTER) - 20);
 }
 
+/* It goes on with what it held. */
+static void put_last_seen(struct text_view *view, const struct task_facts *task)
+{
+	if (!view_self(view->incident) || task->at_ns > view->incident->time_ns)
+		return;
+	buf_puts(&view->scratch, "last seen ");
+	glue_duration(&view->scratch, view->incident->time_ns - task->at_ns);
+	buf_puts(&view->scratch, " before the kill was noticed, holding:");
+	flow_label(&view->flow, "");
+	flow_take(&view->flow, &view->scratch);
+}
+
 void text_victim(struct text_view *view)
 {
 	const struct incident *incident = view->incident;
@@ -92,6 +104,7 @@ void text_victim(struct text_view *view)
 		buf_printf(text, ", child of pid%c%u", FLOW_GLUE, task->ppid);
 	put_command(view);
 	flow_take(&view->flow, text);
+	put_last_seen(view, task);
 	if (view_has_memory(task))
 		put_memory(view, task);
 }
@@ -264,12 +277,16 @@ static void put_rank(struct text_view *view)
 			buf_printf(text, ", %u%s%s", place + 1, ordinal_end(place + 1),
 				sums ? "" : " largest");
 		buf_printf(text, " of %u%s", incident->candidate_total,
-			incident->candidates_from_census ? " found right after the kill" : "");
+			view_self(incident)		   ? " seen before the kill"
+			: incident->candidates_from_census ? " found right after the kill"
+							   : "");
 		put_next(view, place == 0 ? 1 : 0);
 		return;
 	}
 	buf_printf(text, "; %u processes were %s", incident->candidate_total,
-		incident->candidates_from_census ? "found right after the kill" : "weighed");
+		view_self(incident)		   ? "seen before the kill"
+		: incident->candidates_from_census ? "found right after the kill"
+						   : "weighed");
 }
 
 static void put_kernel_points(struct text_view *view)
@@ -496,15 +513,21 @@ void text_killed(struct text_view *view)
 	uint32_t total = view_victims_total(incident), shown = incident->victim_count;
 	struct buf *text = &view->scratch;
 
-	if (total < 2)
+	if (total < 2 && (!view_self(incident) || incident->victim_count < 2))
 		return;
 	flow_label(&view->flow, "killed");
-	buf_printf(text, "%u processes", total);
+	buf_printf(text, "%u process%s", total, total == 1 ? "" : "es");
+	if (view_self(incident) && shown > total) {
+		buf_printf(text, ", which may be any of these %u", shown);
+		total = shown;
+	}
 	if (any_group_victim(incident))
 		buf_puts(text, " (memory.oom.group is set, so they die together)");
 	buf_puts(text, ": ");
 	if (shown > KILLED_NAMES)
 		shown = KILLED_NAMES;
+	if (shown == 0)
+		buf_puts(text, "none of them was seen");
 	for (unsigned int i = 0; i < shown; i++) {
 		const struct task_facts *task = view_victim(incident, i);
 
@@ -516,7 +539,7 @@ void text_killed(struct text_view *view)
 			task->tgid);
 		buf_puts(text, why_text(incident->victims[i].why));
 	}
-	if (shown < total)
+	if (shown && shown < total)
 		buf_printf(text, " and %u more", total - shown);
 	flow_take(&view->flow, text);
 }

@@ -56,6 +56,25 @@ bool view_imported(const struct incident *incident)
 	return incident->source == INCIDENT_IMPORTED;
 }
 
+bool view_self(const struct incident *incident)
+{
+	return incident->source == INCIDENT_SELF;
+}
+
+const char *view_candidates_at(const struct incident *incident)
+{
+	if (view_self(incident))
+		return "before";
+	return incident->candidates_from_census ? "census" : "kernel";
+}
+
+const char *view_stat_at(const struct incident *incident)
+{
+	if (view_self(incident))
+		return "before";
+	return view_stat_at_kill(incident) ? "kernel" : "after";
+}
+
 bool view_stat_at_kill(const struct incident *incident)
 {
 	return view_imported(incident) || incident->stat_at_kill;
@@ -161,6 +180,9 @@ bool view_used_tenths(const struct growth_pressure *pressure, uint64_t *ret_tent
 
 uint32_t view_victims_total(const struct incident *incident)
 {
+	/* Of those that vanished only so many were killed. */
+	if (view_self(incident))
+		return incident->self.kills;
 	return incident->victim_count + incident->victims_dropped;
 }
 

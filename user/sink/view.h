@@ -35,6 +35,16 @@ const struct task_facts *view_chosen(const struct incident *incident);
 /* Out of a kernel log: what that does not tell is left out. */
 bool view_imported(const struct incident *incident);
 
+/* Noticed from within its cgroup: who vanished, as last seen before. */
+bool view_self(const struct incident *incident);
+
+/* When the candidates were read: "kernel" (by it, at the kill), "census" (right after), "before".
+ */
+const char *view_candidates_at(const struct incident *incident);
+
+/* When what filled the limit's cgroup was read: "kernel", "after", "before". */
+const char *view_stat_at(const struct incident *incident);
+
 /* Is what filled the limit's cgroup told as it was at the kill, not a moment later? */
 bool view_stat_at_kill(const struct incident *incident);
 

@@ -28,6 +28,7 @@ union record {
 	struct ev_sample sample;
 	struct ev_usage usage;
 	struct ev_signal signal;
+	struct ev_kill_count kill_count;
 };
 
 static bool adj_valid(__s32 adj)
@@ -135,6 +136,7 @@ static const struct kind {
 	[EV_SAMPLE] = {sizeof(struct ev_sample), sample_valid, 0, 0},
 	[EV_SIGNAL] = {sizeof(struct ev_signal), signal_valid, TEXT(ev_signal, cmdline)},
 	[EV_USAGE] = {sizeof(struct ev_usage), NULL, 0, 0},
+	[EV_KILL_COUNT] = {sizeof(struct ev_kill_count), NULL, 0, 0},
 };
 
 static const struct kind *kind_of(unsigned int number)

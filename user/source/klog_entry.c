@@ -5,6 +5,7 @@
 
 #define NAME_MAX_LEN 64
 #define DEPTH_MAX 32
+#define OBJECTS_MAX 4 /* objects within objects that are looked into */
 
 void klog_entry_begin(struct klog_entry *entry)
 {
@@ -108,7 +109,8 @@ static bool journal_field(struct klog_entry *entry, struct scan name, struct sca
 /* Of container runtimes ("log"), and of shippers, which name a few things alike. */
 static void other_field(struct klog_entry *entry, struct scan name, struct scan value)
 {
-	static const char *const texts[] = {"log", "message", "msg", "Message"};
+	static const char *const texts[] = {
+		"log", "message", "msg", "Message", "line", "textPayload", "content", "_raw"};
 	static const char *const times[] = {"time", "@timestamp", "timestamp"};
 	static const char *const hosts[] = {"host", "hostname"};
 	static const char *const programs[] = {"ident", "program", "appname", "syslog_identifier"};
@@ -271,7 +273,7 @@ static bool json_array(struct scan *scan, char *ret, size_t size, size_t *ret_le
 	}
 }
 
-/* An object within the object, or whatever else: passed over by its brackets. */
+/* What is no text: passed over, by its brackets if it has any. */
 static bool pass_value(struct scan *scan)
 {
 	unsigned int depth = 0;
@@ -294,8 +296,25 @@ static bool pass_value(struct scan *scan)
 	return depth == 0;
 }
 
+static bool json_member(struct klog_entry *entry, struct scan *scan, unsigned int depth);
+
+/* Behind its bracket. Shippers wrap what they were given: its members count as the object's own.
+ * False: it ends early. */
+static bool json_object(struct klog_entry *entry, struct scan *scan, unsigned int depth)
+{
+	for (;;) {
+		scan_blanks(scan);
+		if (scan_text(scan, "}"))
+			return true;
+		if (!json_member(entry, scan, depth))
+			return false;
+		scan_blanks(scan);
+		scan_text(scan, ",");
+	}
+}
+
 /* "name" : value. False: it is no JSON. */
-static bool json_member(struct klog_entry *entry, struct scan *scan)
+static bool json_member(struct klog_entry *entry, struct scan *scan, unsigned int depth)
 {
 	static _Thread_local char value[KLOG_TEXT_MAX];
 	char name[NAME_MAX_LEN];
@@ -309,6 +328,8 @@ static bool json_member(struct klog_entry *entry, struct scan *scan)
 	if (!scan_text(scan, ":"))
 		return false;
 	scan_blanks(scan);
+	if (depth < OBJECTS_MAX && scan_text(scan, "{"))
+		return json_object(entry, scan, depth + 1);
 	if (scan_text(scan, "\"")) {
 		if (!json_string(scan, value, sizeof(value), &len))
 			return false;
@@ -320,6 +341,8 @@ static bool json_member(struct klog_entry *entry, struct scan *scan)
 		if (!pass_value(scan))
 			return false;
 		number.end = scan->at;
+		if (*number.at == '{')
+			return true;
 		klog_entry_field(entry, scan_of(name, name_len), number);
 		return true;
 	}
@@ -335,20 +358,12 @@ bool klog_entry_json(struct klog_entry *entry, struct scan line)
 	if (!scan_text(&line, "{"))
 		return false;
 	klog_entry_begin(entry);
-	for (;;) {
-		scan_blanks(&line);
-		if (scan_text(&line, "}"))
-			break;
-		/* A line that was cut still tells what came before. */
-		if (!json_member(entry, &line))
-			break;
-		scan_blanks(&line);
-		scan_text(&line, ",");
-	}
+	/* A line that was cut still tells what came before. */
+	json_object(entry, &line, 0);
 	return entry->has_text;
 }
 
 bool klog_entry_pretty(struct klog_entry *entry, struct scan line)
 {
-	return json_member(entry, &line);
+	return json_member(entry, &line, 0);
 }

@@ -129,6 +129,12 @@ int klog_input_line(struct klog_input *input, const char **ret_line, size_t *ret
 	}
 }
 
+bool klog_input_stalls(const struct klog_input *input, int wait_ms)
+{
+	return !input->eof && !memchr(input->data + input->at, '\n', input->len - input->at) &&
+	       klog_unpack_stalls(input->unpack, wait_ms);
+}
+
 /* Where the next one is; the end of what was read: nowhere in it. */
 static size_t next_needle(struct klog_input *input, const char *const *texts)
 {

@@ -31,6 +31,10 @@ void klog_input_free(struct klog_input *input);
  */
 int klog_input_line(struct klog_input *input, const char **ret_line, size_t *ret_len);
 
+/* Waits for the next line, so long at most. True: nothing more came, as from a pipe that is kept
+ * open. Before the first line was handed out, and of what is packed, it does not wait. */
+bool klog_input_stalls(const struct klog_input *input, int wait_ms);
+
 /*
  * Passes over lines up to the next one that holds one of the needles, and KLOG_LOOKBACK bytes
  * before it, or to the end. True: some were passed over. `needles` ends with NULL, has 16 at most,

@@ -7,6 +7,7 @@
 #define BRACKET_MAX 80 /* the longest stamp that stands in brackets */
 #define HOST_MAX 255
 #define TAG_MAX 64
+#define UNKNOWN_MAX 160
 #define FACILITY_SHIFT 3
 
 static bool is_digit(char c)
@@ -352,6 +353,16 @@ static bool take_logcat(struct scan *scan, struct klog_prefix *prefix)
 	return true;
 }
 
+/* "[kernel] " */
+static bool take_bracketed_tag(struct scan *scan, struct klog_prefix *prefix)
+{
+	if (!scan_text(scan, "[kernel] "))
+		return false;
+	prefix->tagged = true;
+	set_speaker(prefix, KLOG_KERNEL);
+	return true;
+}
+
 /* A word that ends with a colon, and a blank or the end behind it: who wrote the line. */
 static bool take_tag(struct scan *scan, struct klog_prefix *prefix)
 {
@@ -387,6 +398,8 @@ static void take_origin(struct scan *scan, struct klog_prefix *prefix)
 		return;
 	}
 	prefix->escape = KLOG_ESCAPE_SYSLOG;
+	if (take_bracketed_tag(scan, prefix))
+		return;
 	if (take_selector(&rest, prefix)) {
 		take_tag(&rest, prefix);
 		*scan = rest;
@@ -489,6 +502,8 @@ static bool take_date(struct scan *scan, struct klog_prefix *prefix)
 	} else {
 		scan_text(&rest, ":");
 		scan_blanks(&rest);
+		if (!stamp.has_zone && (scan_text(&rest, "UTC ") || scan_text(&rest, "GMT ")))
+			prefix->stamp.has_zone = true;
 		take_origin(&rest, prefix);
 	}
 	*scan = rest;
@@ -532,6 +547,25 @@ static bool take_bare_tag(struct scan *scan, struct klog_prefix *prefix)
 	prefix->stamped = true;
 	*scan = rest;
 	return true;
+}
+
+/*
+ * "Oct 12, 2024 @ 04:05:06.123 host kernel: ", "4711;host;kernel: ": exports of what collectors
+ * show, in as many forms as there are. Nothing is known of them but that the kernel's name comes
+ * first, before any other program's.
+ */
+static bool take_unknown(struct scan *scan, struct klog_prefix *prefix)
+{
+	static const char mark[] = "kernel: ";
+	size_t room = scan_left(scan) < UNKNOWN_MAX ? scan_left(scan) : UNKNOWN_MAX;
+	const char *found = memmem(scan->at, room, mark, sizeof(mark) - 1);
+
+	if (!found || found == scan->at || !memchr(" ,;|\t\"", found[-1], 6) ||
+		memmem(scan->at, (size_t)(found - scan->at), ": ", 2))
+		return false;
+	scan->at = found;
+	prefix->stamped = true;
+	return take_tag(scan, prefix);
 }
 
 /* What no layer of its own may be: between stamps there is nothing else. */
@@ -625,6 +659,11 @@ void klog_prefix_parse(const char *line, size_t len, struct klog_prefix *ret)
 		scan = rest;
 	if (!ret->stamped && !scan_done(&rest) && take_file_name(&rest, ret)) {
 		for (int i = 0; i < LAYERS_MAX && take_layer(&rest, ret); i++)
+			;
+		scan = rest;
+	}
+	if (!ret->stamped && !ret->tagged && take_unknown(&rest, ret)) {
+		while (!scan_done(&rest) && *rest.at == '[' && take_bracket(&rest, ret))
 			;
 		scan = rest;
 	}

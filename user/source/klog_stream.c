@@ -332,7 +332,22 @@ static bool goes_on(
 	       prefix->stamp.mono_ns == pending->prefix.stamp.mono_ns;
 }
 
-static void take(struct klog_stream *stream, const struct klog_prefix *prefix, size_t physical)
+/* A log that was pasted into something is indented: that is no part of the name that a line begins
+ * with. One blank may be. */
+static void pass_indentation(const struct klog_stream *stream, struct klog_prefix *prefix)
+{
+	struct scan body = prefix->body;
+	struct klog_line line;
+
+	scan_blanks(&body);
+	if (prefix->stamped || body.at - prefix->body.at < 2)
+		return;
+	klog_line_parse(body, &stream->layout, &line);
+	if (line.kind != KLOG_NONE)
+		prefix->body = body;
+}
+
+static void take(struct klog_stream *stream, struct klog_prefix *prefix, size_t physical)
 {
 	size_t *width = &stream->widths[prefix->quoted > 0];
 	struct klog_line line;
@@ -344,6 +359,7 @@ static void take(struct klog_stream *stream, const struct klog_prefix *prefix, s
 		flush(stream);
 		return;
 	}
+	pass_indentation(stream, prefix);
 	klog_line_parse(prefix->body, &stream->layout, &line);
 	if (goes_on(stream, prefix, &line) && append(stream, prefix, physical))
 		return;

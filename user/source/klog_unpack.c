@@ -2,6 +2,7 @@
 #include "source/klog_unpack.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <lzma.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -252,6 +253,14 @@ void klog_unpack_free(struct klog_unpack *unpack)
 		lzma_end(&unpack->xz);
 	ZSTD_freeDStream(unpack->zstd);
 	free(unpack);
+}
+
+bool klog_unpack_stalls(const struct klog_unpack *unpack, int wait_ms)
+{
+	struct pollfd poller = {.fd = unpack->fd, .events = POLLIN};
+
+	return unpack->packing == PACKING_NONE && unpack->at == unpack->len &&
+	       poll(&poller, 1, wait_ms) == 0;
 }
 
 const char *klog_unpack_name(const struct klog_unpack *unpack)

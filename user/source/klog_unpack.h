@@ -6,6 +6,7 @@
 #ifndef OOMSNOOP_SOURCE_KLOG_UNPACK_H
 #define OOMSNOOP_SOURCE_KLOG_UNPACK_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
 
@@ -16,6 +17,10 @@ void klog_unpack_free(struct klog_unpack *unpack);
 
 /* Bytes put into ret, 0 at the end, -errno; -EBADMSG: damaged, or cut off. */
 ssize_t klog_unpack_read(struct klog_unpack *unpack, char *ret, size_t size);
+
+/* Waits for the next bytes, so long at most. True: nothing came. Of what is packed it does not
+ * wait, since some may be here that is not unpacked yet. */
+bool klog_unpack_stalls(const struct klog_unpack *unpack, int wait_ms);
 
 const char *klog_unpack_name(const struct klog_unpack *unpack); /* NULL: plain */
 

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * cgroupprocs.h: who is in a cgroup, and how much it waits for memory, as its files tell those who
+ * may only read them. 0 or -errno. Source: Documentation/admin-guide/cgroup-v2.rst,
+ * accounting/psi.rst.
+ */
+#ifndef OOMSNOOP_FACTS_CGROUPPROCS_H
+#define OOMSNOOP_FACTS_CGROUPPROCS_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "facts/cgroupfs.h"
+
+struct cgroup_members {
+	unsigned int hidden; /* shown as 0: in no pid namespace that can be seen from here */
+	bool cut; /* there are more than were read */
+};
+
+/*
+ * Calls fn for every process of the cgroup itself, not of those below it; stops at its first
+ * non-zero return and returns that. -EOPNOTSUPP: a threaded cgroup has no such list.
+ */
+int read_cgroup_procs(const struct cgroup_mount *mount, const char *cgroup,
+	int (*fn)(pid_t pid, void *arg), void *arg, struct cgroup_members *ret);
+
+/* Parts of the last ten seconds in which some, or all, waited for memory; hundredths of a percent.
+ */
+struct pressure {
+	uint64_t some, full; /* UNKNOWN_U64 */
+};
+
+int parse_pressure(const char *text, struct pressure *ret);
+/* memory.pressure of a cgroup; on cgroup v1 there is none. */
+int read_cgroup_pressure(
+	const struct cgroup_mount *mount, const char *cgroup, struct pressure *ret);
+
+#endif /* OOMSNOOP_FACTS_CGROUPPROCS_H */
