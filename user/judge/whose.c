@@ -5,7 +5,7 @@
 
 static bool is_level(const struct incident *incident, int level)
 {
-	return level >= 0 && (unsigned int)level < incident->level_count;
+	return level >= 0 && (unsigned int)level < incident->level_count && level < EV_MAX_LEVELS;
 }
 
 const char *whose_place(const struct incident *incident, int limit_level)
