@@ -89,14 +89,15 @@ __noinline int levels_send(u64 css_address, u64 limit_id, u32 role)
 	return 0;
 }
 
-static __always_inline void count_send(struct cgroup_subsys_state *css, u32 number)
+__noinline int count_send(u64 css_address, u32 number)
 {
+	struct cgroup_subsys_state *css = (void *)css_address;
 	struct mem_cgroup *memcg = memcg_of_css(css);
 	struct ev_kill_count *e = bpf_ringbuf_reserve(&events, sizeof(*e), 0);
 
 	if (!e) {
 		drop_count(EV_DROP_INCIDENT);
-		return;
+		return 0;
 	}
 	hdr_fill(&e->hdr, sizeof(*e), EV_KILL_COUNT, number);
 	e->id = memcg_id(css);
@@ -105,6 +106,7 @@ static __always_inline void count_send(struct cgroup_subsys_state *css, u32 numb
 	e->oom_kill_local = memcg_event(memcg, memory_events_local, MEMCG_OOM_KILL);
 	e->oom_group_kill_local = memcg_event(memcg, memory_events_local, MEMCG_OOM_GROUP_KILL);
 	bpf_ringbuf_submit(e, wake_flag(false));
+	return 0;
 }
 
 /* What the kernel has counted as killed by now, on every level from a cgroup to the root. */
@@ -114,7 +116,7 @@ __noinline int counts_send(u64 css_address, u32 number)
 	u32 i;
 
 	for (i = 0; i < EV_MAX_LEVELS && css; i++) {
-		count_send(css, number);
+		count_send(address_of(css), number);
 		css = BPF_CORE_READ(css, parent);
 	}
 	return 0;

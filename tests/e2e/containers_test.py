@@ -280,7 +280,7 @@ def removed_at_once(world, runtime):
 
 
 def tracer_in_container(world, runtime):
-    """The tracer in a container, privileged, sees another container's process killed."""
+    """The tracer's image in a container, privileged: it sees another container's process killed."""
     if runtime.name == 'containerd':
         above = '/system.slice' if runtime.systemd else f'{world.place.cgroup}/tracer'
         inside = runtime.container(above)

@@ -126,53 +126,30 @@ def test_page_without_series(binary):
 
 
 def interrupted(binary, folder, store, number):
-    """Ended by a signal as soon as something new is in the folder; what became of it. Both are on one CPU, of which it
-    gets a seventieth while it is looked at: it cannot have come far."""
+    """Ended by a signal as soon as something new is in the folder; what became of it. Each of its writes is held up, so
+    that it cannot be done before."""
     before = set(os.listdir(folder))
-    cpus = os.sched_getaffinity(0)
-    os.sched_setaffinity(0, {min(cpus)})
-    try:
-        process = subprocess.Popen(
-            ['nice', '-n', '19', binary, 'report', '-q', '--html', folder / 'page.html', store],
-            stdin=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
-        while process.poll() is None and set(os.listdir(folder)) == before:
-            pass
-        process.send_signal(number)
-        return process.wait()
-    finally:
-        os.sched_setaffinity(0, cpus)
-
-
-def with_many(store):
-    """The last incident once more, 300 times: a page names the newest of them, for which each has to be read."""
-    with closing(sqlite3.connect(store)) as db, db:
-        last = db.execute('SELECT max(id) FROM incident').fetchone()[0]
-        tables = [row[0] for row in db.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")]
-        for table in tables:
-            columns = [row[1] for row in db.execute(f'PRAGMA table_info({table})')]
-            key = 'id' if table == 'incident' else 'incident'
-            if key not in columns or (key == 'id') != (table == 'incident'):
-                continue
-            rest = ', '.join(column for column in columns if column != key)
-            for number in range(1, 301):
-                db.execute(
-                    f'INSERT INTO {table} ({key}, {rest}) SELECT {last + number}, {rest} '
-                    f'FROM {table} WHERE {key} = {last}'
-                )
+    process = subprocess.Popen(
+        # With -D what is traced is our child, and not the tracer.
+        ['strace', '-D', '-o', '/dev/null', '-e', 'inject=write:delay_enter=1s']
+        + [binary, 'report', '-q', '--html', folder / 'page.html', store],
+        stdin=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    while process.poll() is None and set(os.listdir(folder)) == before:
+        pass
+    process.send_signal(number)
+    return process.wait()
 
 
 def test_interrupted(binary):
     """Ended while a page is written: no half of it is left."""
     case = capture(binary)
-    store = case.copy()
-    with_many(store)
     with Folder() as folder:
         page = folder / 'page.html'
         for number in (signal.SIGINT, signal.SIGTERM):
             page.write_text('old')
-            status = interrupted(binary, folder, store, number)
+            status = interrupted(binary, folder, case.text_store, number)
             yield from differ(f'{number.name}: files', os.listdir(folder), ['page.html'])
             yield from differ(f'{number.name}: status', status, -number)
             yield from differ(f'{number.name}: old page', page.read_text()[:20], 'old')

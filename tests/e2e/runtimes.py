@@ -10,6 +10,7 @@ import secrets
 import shutil
 import signal
 import subprocess
+import tarfile
 import tempfile
 import time
 from dataclasses import dataclass, field
@@ -78,8 +79,13 @@ class Place:
             shutil.copy(WORKLOADS / name, self.rootfs / 'bin')
 
     def add_tracer(self, binary):
-        """A root with nothing in it but a static binary."""
+        """A root with nothing in it but a static binary; and the image, where there is one (in a guest there is none)."""
         shutil.copy(binary, self.bare / 'oomsnoop')
+        archive = Path(binary).parent / 'oomsnoop-image.tar'
+        self.archive = archive if archive.exists() else None
+        if self.archive:
+            with tarfile.open(archive) as tar:
+                self.image = json.load(tar.extractfile('manifest.json'))[0]['RepoTags'][0]
 
     @staticmethod
     def set_limit(path, limit):
@@ -309,9 +315,14 @@ class Containerd(Runtime):
             own += ['--privileged', '--with-ns', f'pid:/proc/{os.getpid()}/ns/pid']
         if self.systemd:
             own += ['--runc-systemd-cgroup']
-        rootfs = self.place.bare if tracer else self.place.rootfs
-        where = ['--cgroup', self.asked(container), '--rootfs', rootfs]
-        return [*map(str, (*self.ctr, 'run', *own, *where, container.id, *words))]
+        own += ['--cgroup', self.asked(container)]
+        if tracer and self.place.archive:
+            call(*self.ctr, 'images', 'import', '--snapshotter', 'native', self.place.archive)
+            own += ['--snapshotter', 'native', self.place.image]
+            words = ['oomsnoop', *words[1:]]
+        else:
+            own += ['--rootfs', self.place.bare if tracer else self.place.rootfs]
+        return [*map(str, (*self.ctr, 'run', *own, container.id, *words))]
 
     def inspect(self, container):
         """As the runtime has it, out of its own account and the bundle that runc was given."""
@@ -426,6 +437,9 @@ class Docker(Runtime):
         if tracer:
             own += ['--pid', 'host', *docker_rights()]
         image = 'oomsnoop/tracer' if tracer else 'oomsnoop/eaters'
+        if tracer and self.place.archive:
+            call(*self.docker, 'load', '-i', self.place.archive)
+            image, words = self.place.image, words[1:]
         return [*map(str, (*self.docker, 'run', *own, image, *words))]
 
     def learn(self, container):
@@ -489,7 +503,11 @@ class Podman(Runtime):
             own += ['-m', container.limit, '--memory-swap', container.limit]
         if tracer:
             own += ['--privileged', '--pid', 'host']
-        own += ['--rootfs', self.place.bare if tracer else self.place.rootfs]
+        if tracer and self.place.archive:
+            call(*self.podman, 'load', '-i', self.place.archive)
+            own, words = [*own, self.place.image], words[1:]
+        else:
+            own += ['--rootfs', self.place.bare if tracer else self.place.rootfs]
         return [*map(str, (*self.podman, 'run', *own, *words))]
 
     def learn(self, container):

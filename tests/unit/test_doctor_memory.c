@@ -182,7 +182,7 @@ static void names_that_can_be_known_are_told_with_their_places(void **state)
 {
 	struct doctor_report report = healthy();
 	struct doctor_names *names = &report.names;
-	json_t *json;
+	json_t *json, *told;
 
 	(void)state;
 	names->host_root = "/host";
@@ -195,11 +195,13 @@ static void names_that_can_be_known_are_told_with_their_places(void **state)
 	assert_says(&report, "/var/log/containers: pods");
 	assert_says(&report, "/run/containerd/x cannot be read: Permission denied");
 	assert_says(&report, "CAP_DAC_READ_SEARCH lets it");
-	json = json_object_get(json_of(&report), "names");
-	assert_string_equal(string_at(json, "host_root"), "/host");
-	assert_int_equal(json_integer_value(json_object_get(json, "containers")), 12);
-	assert_int_equal(json_array_size(json_object_get(json, "places")), 3);
-	assert_int_equal(json_array_size(json_object_get(json, "unknown")), 2);
+	json = json_of(&report);
+	told = json_object_get(json, "names");
+	assert_string_equal(string_at(told, "host_root"), "/host");
+	assert_int_equal(json_integer_value(json_object_get(told, "containers")), 12);
+	assert_int_equal(json_array_size(json_object_get(told, "places")), 3);
+	assert_int_equal(json_array_size(json_object_get(told, "unknown")), 2);
+	json_decref(json);
 }
 
 static void which_mount_gives_which_names_is_told(void **state)

@@ -4,6 +4,7 @@
 
 #include "klog_dialects.h"
 #include "klog_prefixes.h"
+#include "source/klog_entry.h"
 
 #define TEXT_MAX (1 << 20)
 
@@ -154,6 +155,26 @@ static void test_newline_in_name(void **state)
 	assert_string_equal(log->incidents[0].victims[0].task.comm, "two\nlines");
 	assert_int_equal(log->incidents[0].victims[0].task.rss_pages[EV_RSS_ANON], 40316 / 4);
 	free(log);
+}
+
+/* Nothing behind the colon, and nothing behind that: each byte is looked at where there is one. */
+static void test_member_without_a_value(void **state)
+{
+	static const char *const texts[] = {"\"a\":", "\"a\" : ", "\"a\":{", "\"a\":[", "\"a\":\""};
+	static struct klog_entry entry;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+		size_t len = strlen(texts[i]);
+		char *exact = malloc(len);
+
+		assert_non_null(exact);
+		memcpy(exact, texts[i], len);
+		klog_entry_begin(&entry);
+		klog_entry_pretty(&entry, scan_of(exact, len));
+		assert_false(entry.has_text);
+		free(exact);
+	}
 }
 
 /* Programs that write \xNN for what is not printable leave the backslash alone. */
@@ -390,6 +411,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_hostile_names),
 		cmocka_unit_test(test_newline_in_name),
+		cmocka_unit_test(test_member_without_a_value),
 		cmocka_unit_test(test_escapes_of_dmesg),
 		cmocka_unit_test(test_octal_of_syslog),
 		cmocka_unit_test(test_hostile_paths),

@@ -31,6 +31,7 @@ static void judge(const char *victim, const char *limit)
 	memset(&judgement, 0, sizeof(judgement));
 	strcpy(incident.victim_cgroup, victim);
 	judgement.limit_level = limit ? 0 : -1;
+	incident.level_count = limit ? 1 : 0;
 	strcpy(incident.level_paths[0], limit ? limit : "");
 	judge_whose(&incident, &judgement);
 	judge_whose_missing(&incident, &judgement);

@@ -3,9 +3,14 @@
 
 #include <string.h>
 
+static bool is_level(const struct incident *incident, int level)
+{
+	return level >= 0 && (unsigned int)level < incident->level_count && level < EV_MAX_LEVELS;
+}
+
 const char *whose_place(const struct incident *incident, int limit_level)
 {
-	if (incident->victim_cgroup[0] || limit_level < 0)
+	if (incident->victim_cgroup[0] || !is_level(incident, limit_level))
 		return incident->victim_cgroup;
 	return incident->level_paths[limit_level];
 }
@@ -17,7 +22,7 @@ void judge_whose(const struct incident *incident, struct judgement *ret)
 	/* What is learnt is of a container: a path may name a Slurm job around it. */
 	if (ret->runtime == RUNTIME_UNKNOWN)
 		ret->runtime = incident->names.runtime;
-	if (ret->limit_level >= 0)
+	if (is_level(incident, ret->limit_level))
 		ret->limit_kind = parse_cgroup_kind(incident->level_paths[ret->limit_level]);
 }
 
@@ -43,7 +48,7 @@ const char *whose_limit(const struct incident *incident, const struct judgement 
 		[KIND_MACHINE] = "container"};
 	size_t end;
 
-	if (judgement->limit_level < 0)
+	if (!is_level(incident, judgement->limit_level))
 		return NULL;
 	end = strlen(incident->level_paths[judgement->limit_level]);
 	if (end && end == judgement->where.node_end)

@@ -341,7 +341,7 @@ static bool json_member(struct klog_entry *entry, struct scan *scan, unsigned in
 		if (!pass_value(scan))
 			return false;
 		number.end = scan->at;
-		if (*number.at == '{')
+		if (scan_left(&number) && *number.at == '{')
 			return true;
 		klog_entry_field(entry, scan_of(name, name_len), number);
 		return true;
