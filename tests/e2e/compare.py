@@ -364,6 +364,8 @@ class Pair:
                 one['badness_pages'],
                 PAGE,
                 approximate=rough,
+                # What it is the sum of.
+                counters=3,
             )
 
     def count(self, ours):

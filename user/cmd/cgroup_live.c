@@ -5,12 +5,10 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <malloc.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/signalfd.h>
 #include <sysexits.h>
 #include <time.h>
 #include <unistd.h>
@@ -18,6 +16,7 @@
 #include "base/buf.h"
 #include "cmd/cgroup_look.h"
 #include "cmd/cgroup_told.h"
+#include "cmd/ending.h"
 #include "cmd/filter.h"
 #include "cmd/output.h"
 #include "cmd/probe.h"
@@ -315,18 +314,13 @@ static void answer_probe(const struct watcher *watcher)
 
 static int open_loop(struct watcher *watcher)
 {
-	sigset_t signals;
 	int error;
 
-	sigemptyset(&signals);
-	sigaddset(&signals, SIGINT);
-	sigaddset(&signals, SIGTERM);
-	sigaddset(&signals, SIGHUP);
-	if (sigprocmask(SIG_BLOCK, &signals, NULL))
-		return -errno;
-	watcher->signal_fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
+	watcher->signal_fd = ending_open();
+	if (watcher->signal_fd < 0)
+		return watcher->signal_fd;
 	watcher->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-	if (watcher->signal_fd < 0 || watcher->epoll_fd < 0)
+	if (watcher->epoll_fd < 0)
 		return -errno;
 	error = watch_fd(watcher, watcher->signal_fd, EPOLLIN);
 	if (!error && watcher->options->probe)

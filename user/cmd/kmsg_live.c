@@ -2,17 +2,16 @@
 #include "cmd/kmsg_live.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/signalfd.h>
 #include <sysexits.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "cmd/ending.h"
 #include "cmd/filter.h"
 #include "cmd/output.h"
 #include "cmd/probe.h"
@@ -236,18 +235,13 @@ static int watch_fd(const struct follower *follower, int fd, uint32_t events)
 
 static int open_loop(struct follower *follower)
 {
-	sigset_t signals;
 	int error;
 
-	sigemptyset(&signals);
-	sigaddset(&signals, SIGINT);
-	sigaddset(&signals, SIGTERM);
-	sigaddset(&signals, SIGHUP);
-	if (sigprocmask(SIG_BLOCK, &signals, NULL))
-		return -errno;
-	follower->signal_fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
+	follower->signal_fd = ending_open();
+	if (follower->signal_fd < 0)
+		return follower->signal_fd;
 	follower->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-	if (follower->signal_fd < 0 || follower->epoll_fd < 0)
+	if (follower->epoll_fd < 0)
 		return -errno;
 	if (follower->options->probe) {
 		follower->probe_fd = probe_listen(follower->options->probe);

@@ -2,7 +2,6 @@
 #include "cmd/watch.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -12,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "cmd/ending.h"
 #include "cmd/filter.h"
 #include "cmd/output.h"
 #include "cmd/probe.h"
@@ -124,19 +124,14 @@ static int epoll_watch(int epoll_fd, int fd, uint32_t events)
 int watch_open(struct watch *watch)
 {
 	struct itimerspec tick = {{0, TICK_NS}, {0, TICK_NS}};
-	sigset_t signals;
 	int error;
 
-	sigemptyset(&signals);
-	sigaddset(&signals, SIGINT);
-	sigaddset(&signals, SIGTERM);
-	sigaddset(&signals, SIGHUP);
-	if (sigprocmask(SIG_BLOCK, &signals, NULL))
-		return -errno;
-	watch->signal_fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
+	watch->signal_fd = ending_open();
+	if (watch->signal_fd < 0)
+		return watch->signal_fd;
 	watch->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
 	watch->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-	if (watch->signal_fd < 0 || watch->timer_fd < 0 || watch->epoll_fd < 0 ||
+	if (watch->timer_fd < 0 || watch->epoll_fd < 0 ||
 		timerfd_settime(watch->timer_fd, 0, &tick, NULL))
 		return -errno;
 	error = epoll_watch(watch->epoll_fd, watch->signal_fd, EPOLLIN);

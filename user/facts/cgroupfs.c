@@ -65,6 +65,20 @@ int cgroup_dir(const struct cgroup_mount *mount, const char *cgroup, char *ret, 
 	return file_path(mount->path, rest, ret, size);
 }
 
+ssize_t read_cgroup_file(const struct cgroup_mount *mount, const char *cgroup, const char *name,
+	char *ret, size_t size)
+{
+	char path[PATH_MAX];
+	int err = cgroup_dir(mount, cgroup, path, sizeof(path));
+	size_t len;
+
+	if (err)
+		return err;
+	len = strlen(path);
+	err = file_path("", name, path + len, sizeof(path) - len);
+	return err ? err : file_read("", path, ret, size);
+}
+
 /* A descriptor, so that all files come from one and the same cgroup even if it is replaced. */
 static int open_cgroup(const struct cgroup_mount *mount, const char *cgroup)
 {

@@ -43,6 +43,11 @@ int read_own_memory_mount(
  * ("/../x"). -ENOENT: it is not below what is mounted there; -ENAMETOOLONG. */
 int cgroup_dir(const struct cgroup_mount *mount, const char *cgroup, char *ret, size_t size);
 
+/* One file of a cgroup's directory ("/memory.stat") as text, cut at size - 1. Its length or -errno.
+ */
+ssize_t read_cgroup_file(const struct cgroup_mount *mount, const char *cgroup, const char *name,
+	char *ret, size_t size);
+
 /* memory.stat as bytes; what the version does not tell is UNKNOWN_U64. */
 struct cgroup_stat {
 	uint64_t anon_bytes; /* v1: total_rss */

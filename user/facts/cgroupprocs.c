@@ -5,31 +5,16 @@
 #include <limits.h>
 #include <string.h>
 
-#include "facts/file.h"
 #include "facts/host.h"
 #include "facts/scan.h"
 
 #define PROCS_BYTES 65536
 
-static ssize_t read_of(const struct cgroup_mount *mount, const char *cgroup, const char *name,
-	char *ret, size_t size)
-{
-	char path[PATH_MAX];
-	int err = cgroup_dir(mount, cgroup, path, sizeof(path));
-	size_t len;
-
-	if (err)
-		return err;
-	len = strlen(path);
-	err = file_path("", name, path + len, sizeof(path) - len);
-	return err ? err : file_read("", path, ret, size);
-}
-
 int read_cgroup_procs(const struct cgroup_mount *mount, const char *cgroup,
 	int (*fn)(pid_t pid, void *arg), void *arg, struct cgroup_members *ret)
 {
 	static char text[PROCS_BYTES]; /* too large for a stack */
-	ssize_t len = read_of(mount, cgroup, "/cgroup.procs", text, sizeof(text));
+	ssize_t len = read_cgroup_file(mount, cgroup, "/cgroup.procs", text, sizeof(text));
 	struct scan scan, line;
 	uint64_t pid;
 	int err = 0;
@@ -95,6 +80,6 @@ int read_cgroup_pressure(const struct cgroup_mount *mount, const char *cgroup, s
 
 	if (!mount->v2)
 		return -ENOENT;
-	len = read_of(mount, cgroup, "/memory.pressure", text, sizeof(text));
+	len = read_cgroup_file(mount, cgroup, "/memory.pressure", text, sizeof(text));
 	return len < 0 ? (int)len : parse_pressure(text, ret);
 }

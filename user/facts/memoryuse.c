@@ -2,11 +2,9 @@
 #include "facts/memoryuse.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <stddef.h>
 #include <string.h>
 
-#include "facts/file.h"
 #include "facts/host.h"
 #include "facts/scan.h"
 
@@ -72,24 +70,10 @@ int parse_memory_use(const char *text, bool v2, struct memory_use *ret)
 	return 0;
 }
 
-static ssize_t read_in(const struct cgroup_mount *mount, const char *cgroup, const char *name,
-	char *ret, size_t size)
-{
-	char path[PATH_MAX];
-	int err = cgroup_dir(mount, cgroup, path, sizeof(path));
-	size_t len;
-
-	if (err)
-		return err;
-	len = strlen(path);
-	err = file_path("", name, path + len, sizeof(path) - len);
-	return err ? err : file_read("", path, ret, size);
-}
-
 int read_memory_use(const struct cgroup_mount *mount, const char *cgroup, struct memory_use *ret)
 {
 	char text[STAT_BYTES], number[64];
-	ssize_t len = read_in(mount, cgroup, "/memory.stat", text, sizeof(text));
+	ssize_t len = read_cgroup_file(mount, cgroup, "/memory.stat", text, sizeof(text));
 	struct scan scan;
 	uint64_t kernel;
 	int err;
@@ -102,7 +86,8 @@ int read_memory_use(const struct cgroup_mount *mount, const char *cgroup, struct
 	err = parse_memory_use(text, mount->v2, ret);
 	if (err || mount->v2)
 		return err;
-	len = read_in(mount, cgroup, "/memory.kmem.usage_in_bytes", number, sizeof(number));
+	len = read_cgroup_file(
+		mount, cgroup, "/memory.kmem.usage_in_bytes", number, sizeof(number));
 	scan = scan_of(number, len > 0 ? strcspn(number, "\n") : 0);
 	if (scan_u64(&scan, &kernel) && scan_done(&scan))
 		ret->kernel_bytes = kernel;
