@@ -50,10 +50,8 @@ static int a_kill(void **state)
 		.limit_max_pages = 1000,
 		.limit_usage_pages = 500,
 		.limit_cgroup = "/pod",
-		.pressure_some = 123,
-		.pressure_full = UINT32_MAX,
-		.cgroup_pressure_some = UINT32_MAX,
-		.cgroup_pressure_full = UINT32_MAX};
+		.pressure = {123, UNKNOWN_U64},
+		.cgroup_pressure = {UNKNOWN_U64, UNKNOWN_U64}};
 	killing.targets[0] = (struct killing_target) {.tgid = 100,
 		.tid = 100,
 		.ns_tgid = 100,
@@ -124,7 +122,7 @@ static void a_daemon_is_known_by_its_file(void **state)
 
 	(void)state;
 	strcpy(killing.sender_exe, "/usr/lib/systemd/systemd-oomd");
-	killing.cgroup_pressure_some = 5134;
+	killing.cgroup_pressure.some = 5134;
 	killing.total = killing.received = killing.target_count = 12;
 	verdict = judge();
 	assert_string_equal(verdict->id, "killed-by-oom-daemon");

@@ -139,27 +139,6 @@ static void members(void **state)
 	assert_int_equal(read_cgroup_procs(&mount, "/y", take, NULL, &ret), -ENOENT);
 }
 
-/* --- pressure --- */
-
-static void pressure(void **state)
-{
-	struct pressure ret;
-
-	(void)state;
-	assert_int_equal(parse_pressure("some avg10=12.34 avg60=0.00 avg300=0.00 total=1\n"
-					"full avg10=100.00 avg60=0.00 avg300=0.00 total=0\n",
-				 &ret),
-		0);
-	assert_int_equal(ret.some, 1234);
-	assert_int_equal(ret.full, 10000);
-	assert_int_equal(parse_pressure("some avg10=0.05 avg60=0\n", &ret), 0);
-	assert_int_equal(ret.some, 5);
-	assert_true(ret.full == UNKNOWN_U64);
-	assert_int_equal(parse_pressure("", &ret), -EINVAL);
-	assert_int_equal(parse_pressure("some avg10=999.00 x\n", &ret), -EINVAL);
-	assert_int_equal(parse_pressure("some avg10=1.2 x\n", &ret), -EINVAL);
-}
-
 /* --- what goes and what stays --- */
 
 static void use_of_v1(void **state)
@@ -214,7 +193,6 @@ int main(void)
 		cmocka_unit_test(damaged_texts_tell_nothing),
 		cmocka_unit_test_setup_teardown(one_that_is_gone, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(members, set_up, tear_down),
-		cmocka_unit_test(pressure),
 		cmocka_unit_test(use_of_v1),
 		cmocka_unit_test_setup_teardown(use_of_v2, set_up, tear_down),
 	};

@@ -211,7 +211,8 @@ bool filter_pressure(const struct live_options *options, const struct growth_pre
 
 bool filter_killing(const struct live_options *options, const struct killing *killing)
 {
-	if (options->cgroup && !cgroup_matches(options->cgroup, killing->target_cgroup))
+	if ((options->cgroup && !cgroup_matches(options->cgroup, killing->target_cgroup)) ||
+		!names_match(&options->names, killing->target_cgroup, NULL))
 		return false;
 	if (!options->pid && !options->comm)
 		return true;

@@ -67,11 +67,12 @@ bool selection_passes(const struct selection *selection, int64_t id,
 
 bool selection_passes_killing(const struct selection *selection, const struct killing *killing)
 {
-	struct live_options live = {
-		.cgroup = selection->cgroup, .comm = selection->comm, .pid = selection->pid};
+	struct live_options live = {.cgroup = selection->cgroup,
+		.comm = selection->comm,
+		.pid = selection->pid,
+		.names = selection->names};
 
-	return filter_killing(&live, killing) &&
-	       (!selection->pod || path_is_of_pod(killing->target_cgroup, selection->pod));
+	return filter_killing(&live, killing);
 }
 
 /* --- options --- */

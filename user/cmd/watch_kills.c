@@ -30,10 +30,10 @@ void watch_kills_gather(struct watch *watch)
 	/* Small files of the kernel's, no process's. What cannot be read stays unknown. */
 	while ((killing = killings_next_fresh(watch->killings))) {
 		read_meminfo("", &killing->host);
-		read_pressure("", &killing->pressure_some, &killing->pressure_full);
+		read_pressure("", &killing->pressure);
 		if (watch->names.mounted && killing->target_cgroup[0])
 			read_cgroup_pressure(&watch->names.mount, killing->target_cgroup,
-				&killing->cgroup_pressure_some, &killing->cgroup_pressure_full);
+				&killing->cgroup_pressure);
 		killing->gathered = true;
 	}
 }

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cgroupprocs.h: who is in a cgroup, and how much it waits for memory, as its files tell those who
- * may only read them. 0 or -errno. Source: Documentation/admin-guide/cgroup-v2.rst,
- * accounting/psi.rst.
+ * cgroupprocs.h: who is in a cgroup, as its files tell those who may only read them. 0 or -errno.
+ * Source: Documentation/admin-guide/cgroup-v2.rst.
  */
 #ifndef OOMSNOOP_FACTS_CGROUPPROCS_H
 #define OOMSNOOP_FACTS_CGROUPPROCS_H
 
-#include <stdint.h>
 #include <sys/types.h>
 
 #include "facts/cgroupfs.h"
@@ -23,16 +21,5 @@ struct cgroup_members {
  */
 int read_cgroup_procs(const struct cgroup_mount *mount, const char *cgroup,
 	int (*fn)(pid_t pid, void *arg), void *arg, struct cgroup_members *ret);
-
-/* Parts of the last ten seconds in which some, or all, waited for memory; hundredths of a percent.
- */
-struct pressure {
-	uint64_t some, full; /* UNKNOWN_U64 */
-};
-
-int parse_pressure(const char *text, struct pressure *ret);
-/* memory.pressure of a cgroup; on cgroup v1 there is none. */
-int read_cgroup_pressure(
-	const struct cgroup_mount *mount, const char *cgroup, struct pressure *ret);
 
 #endif /* OOMSNOOP_FACTS_CGROUPPROCS_H */

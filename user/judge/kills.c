@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "judge/kills.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -277,14 +278,15 @@ static void tell_machine(struct verdict *verdict, const struct killing *killing)
 
 	if (host->total_bytes == UNKNOWN_U64 || host->available_bytes == UNKNOWN_U64)
 		return;
-	if (killing->pressure_some == UINT32_MAX)
+	if (killing->pressure.some == UNKNOWN_U64)
 		verdict_evidence(verdict, "the machine had %s of %s available",
 			size_text(host->available_bytes), size_text(host->total_bytes));
 	else
 		verdict_evidence(verdict,
-			"the machine had %s of %s available, memory pressure %u.%02u %% (some, 10 s)",
+			"the machine had %s of %s available, memory pressure %" PRIu64 ".%02" PRIu64
+			" %% (some, 10 s)",
 			size_text(host->available_bytes), size_text(host->total_bytes),
-			killing->pressure_some / 100, killing->pressure_some % 100);
+			killing->pressure.some / 100, killing->pressure.some % 100);
 }
 
 static void tell_all(struct verdict *verdict, const struct kill_scene *scene)
@@ -339,9 +341,10 @@ static void judge_daemon(struct kill_scene *scene)
 		return;
 	act_text(scene, act, sizeof(act));
 	verdict = new_verdict(scene, "killed-by-oom-daemon", sureness(scene));
-	if (killing->cgroup_pressure_some != UINT32_MAX)
-		verdict_claim(verdict, "%s: %s %s, at a memory pressure of %u %% in its cgroup",
-			denial(killing), scene->sender, act, killing->cgroup_pressure_some / 100);
+	if (killing->cgroup_pressure.some != UNKNOWN_U64)
+		verdict_claim(verdict,
+			"%s: %s %s, at a memory pressure of %" PRIu64 " %% in its cgroup",
+			denial(killing), scene->sender, act, killing->cgroup_pressure.some / 100);
 	else
 		verdict_claim(verdict, "%s: %s %s", denial(killing), scene->sender, act);
 	tell_all(verdict, scene);
@@ -535,7 +538,7 @@ static void judge_lacks(const struct killing *killing, struct kill_judgement *re
 		"it was not learnt while it lived");
 	lacks(ret, !(killing->flags & EV_SIGNAL_LIMIT), "limit_bytes",
 		"no level of the target's chain has a limit");
-	lacks(ret, killing->pressure_some == UINT32_MAX, "pressure_some_percent",
+	lacks(ret, killing->pressure.some == UNKNOWN_U64, "pressure_some_percent",
 		"the kernel keeps no account of memory pressure (CONFIG_PSI), or not here");
 }
 

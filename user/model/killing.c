@@ -314,10 +314,8 @@ static void begin(struct killings *killings, struct killing *killing, const stru
 		.limit_usage_pages = event->limit_usage_pages,
 		.limit_max_pages = event->limit_max_pages,
 		.limit_oom_kills = event->limit_oom_kills,
-		.pressure_some = UINT32_MAX,
-		.pressure_full = UINT32_MAX,
-		.cgroup_pressure_some = UINT32_MAX,
-		.cgroup_pressure_full = UINT32_MAX,
+		.pressure = {UNKNOWN_U64, UNKNOWN_U64},
+		.cgroup_pressure = {UNKNOWN_U64, UNKNOWN_U64},
 		.burst_ns = event->burst_ns,
 		.burst_first = event->burst,
 	};

@@ -9,7 +9,7 @@
  * in, too, where the kernel side cannot tell: they are taken out when the mark follows. A bounded
  * pool, taken once; when it is full the oldest is closed early, which is counted.
  *
- * Units as in incident.h; what is not known is UNKNOWN_U64, of hundredths UINT32_MAX.
+ * Units as in incident.h; what is not known is UNKNOWN_U64.
  */
 #ifndef OOMSNOOP_MODEL_KILLING_H
 #define OOMSNOOP_MODEL_KILLING_H
@@ -19,6 +19,7 @@
 
 #include "event.h"
 #include "facts/host.h"
+#include "facts/pressure.h"
 #include "model/cgroup.h"
 #include "model/process.h"
 #include "source/decode.h"
@@ -109,8 +110,8 @@ struct killing {
 	/* read in user space when the record began */
 	bool gathered;
 	struct host_memory host;
-	uint32_t pressure_some, pressure_full; /* hundredths of a percent over the last 10 s */
-	uint32_t cgroup_pressure_some, cgroup_pressure_full; /* of the first target's cgroup */
+	struct pressure pressure;
+	struct pressure cgroup_pressure; /* of the first target's cgroup */
 
 	/* the kernel side's, to ask how many there were */
 	uint64_t burst_ns;

@@ -21,7 +21,7 @@
 #define OOMSNOOP_MODEL_SELFWATCH_H
 
 #include "facts/cgroupfs.h"
-#include "facts/cgroupprocs.h"
+#include "facts/pressure.h"
 #include "model/growth.h"
 #include "model/incident.h"
 

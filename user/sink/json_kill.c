@@ -11,9 +11,9 @@ static void put_started(
 		json_add_time(buf, key, view_wall_ns(context, start_ns));
 }
 
-static void put_hundredths(struct buf *buf, const char *key, uint32_t value)
+static void put_hundredths(struct buf *buf, const char *key, uint64_t value)
 {
-	if (value != UINT32_MAX)
+	if (value != UNKNOWN_U64)
 		json_add_decimal(buf, key, value, 2);
 }
 
@@ -132,10 +132,10 @@ static void put_state(
 	json_add_u64(buf, "host_available_bytes", host->available_bytes);
 	json_add_u64(buf, "host_swap_total_bytes", host->swap_total_bytes);
 	json_add_u64(buf, "host_swap_free_bytes", host->swap_free_bytes);
-	put_hundredths(buf, "pressure_some_percent", killing->pressure_some);
-	put_hundredths(buf, "pressure_full_percent", killing->pressure_full);
-	put_hundredths(buf, "cgroup_pressure_some_percent", killing->cgroup_pressure_some);
-	put_hundredths(buf, "cgroup_pressure_full_percent", killing->cgroup_pressure_full);
+	put_hundredths(buf, "pressure_some_percent", killing->pressure.some);
+	put_hundredths(buf, "pressure_full_percent", killing->pressure.full);
+	put_hundredths(buf, "cgroup_pressure_some_percent", killing->cgroup_pressure.some);
+	put_hundredths(buf, "cgroup_pressure_full_percent", killing->cgroup_pressure.full);
 }
 
 static void put_fault(

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Who killed, in the style of the text view of incidents. */
 #include <errno.h>
+#include <inttypes.h>
 #include <string.h>
 
 #include "base/text.h"
@@ -166,9 +167,10 @@ static void put_before(struct kill_view *view)
 	flow_take(&view->flow, text);
 }
 
-static void put_percent(struct buf *text, uint32_t hundredths)
+static void put_percent(struct buf *text, uint64_t hundredths)
 {
-	buf_printf(text, "%u.%02u%c%%", hundredths / 100, hundredths % 100, FLOW_GLUE);
+	buf_printf(text, "%" PRIu64 ".%02" PRIu64 "%c%%", hundredths / 100, hundredths % 100,
+		FLOW_GLUE);
 }
 
 static void put_memory(struct kill_view *view)
@@ -194,13 +196,13 @@ static void put_memory(struct kill_view *view)
 		glue_bytes(text, host->total_bytes);
 		buf_puts(text, " available");
 	}
-	if (killing->pressure_some != UINT32_MAX) {
+	if (killing->pressure.some != UNKNOWN_U64) {
 		buf_puts(text, ", pressure ");
-		put_percent(text, killing->pressure_some);
+		put_percent(text, killing->pressure.some);
 	}
-	if (killing->cgroup_pressure_some != UINT32_MAX) {
+	if (killing->cgroup_pressure.some != UNKNOWN_U64) {
 		buf_puts(text, ", that of its cgroup ");
-		put_percent(text, killing->cgroup_pressure_some);
+		put_percent(text, killing->cgroup_pressure.some);
 	}
 	flow_label(&view->flow, "memory");
 	flow_take(&view->flow, text);
