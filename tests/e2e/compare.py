@@ -318,14 +318,19 @@ class Pair:
         if self.scenario.weighed and self.full:
             self.chosen(ours)
         if self.report:
-            # A census comes just after the kill: by then those who took part in it have moved on.
-            moved = {self.kill.pid, self.record.get('trigger_pid')} if census else ()
-            # The tracer itself is one of them.
-            moved = moved and moved | {one['pid'] for one in ours if one['comm'] == 'oomsnoop'}
+            moved = self.moved(ours)
             for one in ours:
                 self.candidate(one, one['pid'] in moved)
             if not census:
                 self.count(ours)
+
+    def moved(self, candidates):
+        """Whose size may be another one in the kernel's table: the tracer runs between the two
+        readings, and by a census, just after the kill, those who took part in it have moved on."""
+        moved = {one['pid'] for one in candidates if one['comm'] == 'oomsnoop'}
+        if self.record.get('candidates_at') == 'census':
+            moved |= {self.record.get('victim_pid'), self.record.get('trigger_pid')}
+        return moved
 
     def chosen(self, ours):
         best = ours[0] if ours else {}

@@ -502,19 +502,17 @@ class Against:
     def field_candidates(self):
         told = {one['pid']: one for one in self.told['candidates']}
         live = self.weighed()
-        # A census is made after the kill, when those who took part have moved on.
-        moved = {self.live.get('victim_pid'), self.live.get('trigger_pid')}
-        moved |= {one['pid'] for one in live if one['comm'] == 'oomsnoop'}
+        moved = self.pair.moved(live)
         for one in live:
             other = told.get(one['pid'])
             if not other:
                 if 'immune' not in one and not self.is_census():
                     self.pair.errors.append(f'candidate {one["pid"]} {one["comm"]}: not parsed')
-            elif not self.is_census() or one['pid'] not in moved:
+            elif one['pid'] not in moved:
                 rough = one.get('counters_approximate', False)
                 self.candidate(f'candidate {one["pid"]} ', other, one, rough)
         if self.pair.full and not self.is_census():
-            self.order([one for one in live if one['pid'] in told], told)
+            self.order([one for one in live if one['pid'] in told.keys() - moved], told)
 
     def candidate(self, name, told, live, rough):
         self.process(name, told, live, rough)

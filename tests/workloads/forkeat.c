@@ -4,8 +4,8 @@
  *
  * A parent touches PARENT_MIB, forks WORKERS and waits. Each worker writes to every page of what it
  * inherited (private copies by copy-on-write: its RSS does not move) and then touches OWN_MIB of
- * its own. Workers stay until they are killed; the parent ends them, and itself, once each has
- * either eaten or died. WORKER_ADJ, their oom_score_adj, decides that a worker dies and not the
+ * its own. None begins before all have their names. Workers stay until they are killed; the parent
+ * ends them, and itself, once each has either eaten or died. WORKER_ADJ, their oom_score_adj, decides that a worker dies and not the
  * parent.
  */
 #define _GNU_SOURCE 1
@@ -19,9 +19,24 @@
 static pid_t workers[MAX_WORKERS];
 static const char *worker_adj;
 
+/* Two pipes that carry nothing but their end: of `named` once each worker has its name or is dead,
+ * of `begin` once the parent has seen that. */
+static int named[2], begin[2];
+
+static void wait_for_end(int fd)
+{
+	char c;
+
+	while (read(fd, &c, 1) < 0 && errno == EINTR)
+		;
+	close(fd);
+}
+
 static void work(int number, char *inherited, size_t shared, size_t own, int ready)
 {
 	char comm[16];
+
+	close(begin[1]);
 
 	/*
 	 * No worker outlives a killed parent, since the test waits for an empty cgroup; but where
@@ -33,6 +48,8 @@ static void work(int number, char *inherited, size_t shared, size_t own, int rea
 	}
 	snprintf(comm, sizeof(comm), "worker-%d", number);
 	set_comm(comm);
+	close(named[1]);
+	wait_for_end(begin[0]);
 	say("event=worker number=%d", number);
 	if (shared)
 		touch(inherited, shared);
@@ -98,7 +115,7 @@ int main(int argc, char **argv)
 	if (count < 1 || count > MAX_WORKERS)
 		return 64;
 	take_place(&place, "forkeat");
-	if (pipe2(ready, O_NONBLOCK) < 0)
+	if (pipe2(ready, O_NONBLOCK) < 0 || pipe(named) < 0 || pipe(begin) < 0)
 		fail("pipe");
 	if (shared) {
 		inherited = map_memory(shared, MAP_PRIVATE | MAP_ANONYMOUS, -1);
@@ -111,6 +128,9 @@ int main(int argc, char **argv)
 		if (!workers[i])
 			work(i, inherited, shared, own, ready[1]);
 	}
+	close(named[1]);
+	wait_for_end(named[0]);
+	close(begin[1]);
 	dead = wait_for_workers(ready[0], count);
 	end_workers(count);
 	say("event=done workers=%d died=%d", count, dead);
