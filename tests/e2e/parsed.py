@@ -136,7 +136,8 @@ class Parsed:
                 self.errors.append(f'line {number} is not JSON: {error}')
 
     def pair(self, incidents):
-        want = [i.victim.pid if i.kills else None for i in incidents]
+        # Who was gone when the kernel came to kill it has a report, and no line of its own.
+        want = [i.victim.pid if i.kills else i.report and i.report.victim_pid for i in incidents]
         got = [record.get('victim_pid') for record in self.records]
         if want != got:
             self.errors.append(

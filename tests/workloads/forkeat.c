@@ -5,8 +5,8 @@
  * A parent touches PARENT_MIB, forks WORKERS and waits. Each worker writes to every page of what it
  * inherited (private copies by copy-on-write: its RSS does not move) and then touches OWN_MIB of
  * its own. None begins before all have their names. Workers stay until they are killed; the parent
- * ends them, and itself, once each has either eaten or died. WORKER_ADJ, their oom_score_adj, decides that a worker dies and not the
- * parent.
+ * ends them, and itself, once each has either eaten or died. WORKER_ADJ, their oom_score_adj,
+ * decides that a worker dies and not the parent.
  */
 #define _GNU_SOURCE 1
 #include <signal.h>
