@@ -242,8 +242,9 @@ def test_probe(binary):
     tracer = Tracer(binary, '--json', f'--probe={name}')
     code, out, _ = run(binary, 'probe', name, wrap=nobody())
     yield from differ('answer', (code, json.loads(out)['type']), (0, 'probe'))
-    code, _, err = run(binary, '--timeout', '1', f'--probe={name}')
-    yield from differ('the name is taken', (code, name.encode() in err), (1, True))
+    for source in ('bpf', 'kmsg', 'cgroup'):
+        code, _, err = run(binary, '--source', source, '--timeout', '1', f'--probe={name}')
+        yield from differ(f'{source}: the name is taken', (code, name.encode() in err), (1, True))
     tracer.process.send_signal(signal.SIGSTOP)
     code, out, _ = run(binary, 'probe', name)
     yield from differ('a loop that stands still', (code, out), (1, b''))

@@ -13,14 +13,12 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/buf.h"
 #include "cmd/cgroup_look.h"
 #include "cmd/cgroup_told.h"
-#include "cmd/ending.h"
 #include "cmd/filter.h"
 #include "cmd/output.h"
-#include "cmd/probe.h"
 #include "cmd/stream.h"
+#include "cmd/telling.h"
 #include "facts/rights.h"
 #include "judge/judgement.h"
 #include "sink/sink.h"
@@ -35,7 +33,6 @@
 #define LEDGER_BYTES (2 << 20)
 #define CGROUPS 256
 #define KEEPER_GRACE_NS (10 * SECOND_NS)
-#define RECORD_BYTES (SINK_JSON_MAX > SINK_TEXT_MAX ? SINK_JSON_MAX : SINK_TEXT_MAX)
 
 struct watcher {
 	const struct live_options *options;
@@ -48,89 +45,32 @@ struct watcher {
 	struct keeper *keeper;
 	struct capture_run run;
 	struct coverage coverage;
-	struct sink_context sink;
-	int events_fd, signal_fd, epoll_fd;
-	int probe_fd; /* -1: nobody may ask */
+	struct telling telling;
+	int events_fd;
 	bool woken; /* the kernel said that a kill was counted */
 	bool near;
 	uint64_t kills_seen; /* out of the file that wakes us */
 	uint64_t next_ns, stat_ns, ends_ns; /* CLOCK_BOOTTIME */
 	uint64_t interval_ns, spent_ns, looks;
 	uint32_t number;
-	uint64_t told;
-	bool ended, silent;
-	int output_error, look_error;
-	struct run_totals totals;
+	int look_error;
 	struct growth_picture picture; /* of the open episode */
 	struct incident incident;
 	struct judgement judgement;
-	char text[RECORD_BYTES];
 };
-
-static uint64_t clock_ns(clockid_t clock)
-{
-	struct timespec now;
-
-	clock_gettime(clock, &now);
-	return now.tv_sec * SECOND_NS + now.tv_nsec;
-}
 
 static uint64_t boot_ns(void)
 {
-	return clock_ns(CLOCK_BOOTTIME);
+	return clock_now_ns(CLOCK_BOOTTIME);
 }
 
 /* --- telling --- */
-
-static void end_run(struct watcher *watcher, const char *reason)
-{
-	if (!watcher->ended)
-		watcher->totals.reason = reason;
-	watcher->ended = true;
-}
-
-static bool muted(const struct watcher *watcher)
-{
-	return watcher->output_error ||
-	       (watcher->options->max_events &&
-		       watcher->totals.incidents >= watcher->options->max_events);
-}
-
-static int print(const char *data, size_t len, void *arg)
-{
-	struct watcher *watcher = arg;
-
-	if (!watcher->output_error && !watcher->silent)
-		watcher->output_error = output_write(data, len);
-	return watcher->output_error;
-}
-
-static void emit(struct watcher *watcher)
-{
-	bool json = watcher->options->json;
-	struct buf buf;
-	int error;
-
-	buf_init(&buf, watcher->text, sizeof(watcher->text));
-	if (watcher->told && !json)
-		buf_putc(&buf, '\n');
-	error = json ? json_incident(&buf, &watcher->sink, &watcher->incident, &watcher->judgement)
-		     : text_incident(&buf, &watcher->sink, &watcher->incident, &watcher->judgement);
-	if (error) {
-		fprintf(stderr, "oomsnoop: the record of incident %u does not fit and is lost\n",
-			watcher->incident.number);
-		watcher->totals.lost_events++;
-		return;
-	}
-	print(buf.data, buf.len, watcher);
-	watcher->told++;
-}
 
 static void tell(struct watcher *watcher)
 {
 	struct incident *incident = &watcher->incident;
 	struct capture_moment moment = {
-		.wall_minus_boot_ns = (int64_t)(clock_ns(CLOCK_REALTIME) - boot_ns()),
+		.wall_minus_boot_ns = (int64_t)(clock_now_ns(CLOCK_REALTIME) - boot_ns()),
 		.coverage = watcher->coverage,
 	};
 
@@ -138,19 +78,19 @@ static void tell(struct watcher *watcher)
 	incident->growth = watcher->picture;
 	read_meminfo("", &incident->host);
 	judge_incident(incident, watcher->host, &watcher->coverage, &watcher->judgement);
-	if (muted(watcher) || !filter_passes(watcher->options, incident, &watcher->judgement))
+	if (telling_muted(&watcher->telling) ||
+		!filter_passes(watcher->options, incident, &watcher->judgement))
 		return;
-	watcher->totals.incidents++;
-	watcher->totals.kills++;
-	watcher->totals.victims += incident->self.kills;
+	watcher->telling.totals.incidents++;
+	watcher->telling.totals.kills++;
+	watcher->telling.totals.victims += incident->self.kills;
 	if (watcher->keeper)
 		keeper_incident(watcher->keeper, incident, &watcher->judgement, &moment,
 			watcher->growth, &watcher->names);
-	sink_context_of(&watcher->sink, &watcher->run, &moment);
-	if (!watcher->silent)
-		emit(watcher);
-	if (muted(watcher))
-		end_run(watcher, "max-events");
+	sink_context_of(&watcher->telling.sink, &watcher->run, &moment);
+	telling_incident(&watcher->telling, incident, &watcher->judgement);
+	if (telling_muted(&watcher->telling))
+		telling_end(&watcher->telling, "max-events");
 }
 
 /* --- looks --- */
@@ -205,7 +145,6 @@ static void look_at_stat(struct watcher *watcher, uint64_t now_ns)
 
 static void pass_on(struct watcher *watcher, uint64_t now_ns)
 {
-	int error;
 
 	if (watcher->options->no_recorder)
 		return;
@@ -213,15 +152,14 @@ static void pass_on(struct watcher *watcher, uint64_t now_ns)
 	selfwatch_feed(watcher->watch, watcher->growth);
 	if (watcher->keeper)
 		keeper_pass(watcher->keeper, watcher->growth, &watcher->names, now_ns);
-	watcher->sink.wall_minus_boot_ns = (int64_t)(clock_ns(CLOCK_REALTIME) - boot_ns());
-	error = stream_pass(&watcher->stream, watcher->growth, now_ns);
-	if (error && !watcher->output_error)
-		watcher->output_error = error;
+	watcher->telling.sink.wall_minus_boot_ns =
+		(int64_t)(clock_now_ns(CLOCK_REALTIME) - boot_ns());
+	stream_pass(&watcher->stream, watcher->growth, now_ns);
 }
 
 static void look(struct watcher *watcher)
 {
-	uint64_t began = clock_ns(CLOCK_THREAD_CPUTIME_ID), now;
+	uint64_t began = clock_now_ns(CLOCK_THREAD_CPUTIME_ID), now;
 	bool was_open = selfwatch_open(watcher->watch);
 	uint32_t kills;
 	int error;
@@ -233,15 +171,15 @@ static void look(struct watcher *watcher)
 	watcher->looks++;
 	if (error) {
 		watcher->look_error = error;
-		end_run(watcher, "failed");
+		telling_end(&watcher->telling, "failed");
 		return;
 	}
 	if (kills && !was_open)
 		take_picture(watcher);
 	pass_on(watcher, now);
 	look_at_stat(watcher, now);
-	watcher->spent_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - began;
-	watcher->totals.pass_ns += watcher->spent_ns;
+	watcher->spent_ns = clock_now_ns(CLOCK_THREAD_CPUTIME_ID) - began;
+	watcher->telling.totals.pass_ns += watcher->spent_ns;
 	set_pace(watcher);
 	watcher->next_ns = now + watcher->interval_ns;
 }
@@ -289,49 +227,13 @@ static void open_events(struct watcher *watcher)
 		read_events(watcher);
 }
 
-static int watch_fd(const struct watcher *watcher, int fd, uint32_t events)
-{
-	struct epoll_event event = {.events = events, .data.fd = fd};
-
-	return epoll_ctl(watcher->epoll_fd, EPOLL_CTL_ADD, fd, &event) ? -errno : 0;
-}
-
-static int open_probe(struct watcher *watcher)
-{
-	watcher->probe_fd = probe_listen(watcher->options->probe);
-	return watcher->probe_fd < 0 ? watcher->probe_fd
-				     : watch_fd(watcher, watcher->probe_fd, EPOLLIN);
-}
-
-static void answer_probe(const struct watcher *watcher)
-{
-	struct probe_state state = {.tier = watcher->sink.tier,
-		.incidents = watcher->totals.incidents,
-		.victims = watcher->totals.victims};
-
-	probe_answer(watcher->probe_fd, &state);
-}
-
 static int open_loop(struct watcher *watcher)
 {
-	int error;
+	int error = telling_open(&watcher->telling);
 
-	watcher->signal_fd = ending_open();
-	if (watcher->signal_fd < 0)
-		return watcher->signal_fd;
-	watcher->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-	if (watcher->epoll_fd < 0)
-		return -errno;
-	error = watch_fd(watcher, watcher->signal_fd, EPOLLIN);
-	if (!error && watcher->options->probe)
-		error = open_probe(watcher);
 	open_events(watcher);
 	if (!error && watcher->events_fd >= 0)
-		error = watch_fd(watcher, watcher->events_fd, EPOLLPRI);
-	/* A reader that has gone is noticed without writing. A file cannot be watched, and need not
-	 * be. */
-	if (!error && !watcher->silent)
-		watch_fd(watcher, STDOUT_FILENO, 0);
+		error = telling_watch(&watcher->telling, watcher->events_fd, EPOLLPRI);
 	return error;
 }
 
@@ -347,16 +249,11 @@ static int wait_ms(const struct watcher *watcher)
 static void take_events(struct watcher *watcher, const struct epoll_event *events, int count)
 {
 	for (int i = 0; i < count; i++) {
-		int fd = events[i].data.fd;
-
-		if (fd == watcher->signal_fd)
-			end_run(watcher, "signal");
-		else if (fd == watcher->events_fd)
+		telling_event(&watcher->telling, &events[i]);
+		if (events[i].data.fd == watcher->events_fd)
 			read_events(watcher);
-		else if (fd == watcher->probe_fd)
-			answer_probe(watcher);
-		else if (fd == STDOUT_FILENO)
-			watcher->output_error = -EPIPE;
+		if (events[i].data.fd == watcher->telling.probe_fd)
+			telling_probe(&watcher->telling, watcher->telling.totals.lost_events);
 	}
 }
 
@@ -364,18 +261,18 @@ static int follow(struct watcher *watcher)
 {
 	struct epoll_event events[4];
 
-	while (!watcher->ended && !watcher->output_error) {
-		int count = epoll_wait(watcher->epoll_fd, events, 4, wait_ms(watcher));
+	while (!watcher->telling.ended && !watcher->telling.output_error) {
+		int count = epoll_wait(watcher->telling.epoll_fd, events, 4, wait_ms(watcher));
 
 		if (count < 0 && errno != EINTR)
 			return -errno;
 		take_events(watcher, events, count);
 		/* A kill right before a signal is told, too. */
-		if (boot_ns() >= watcher->next_ns || watcher->ended)
+		if (boot_ns() >= watcher->next_ns || watcher->telling.ended)
 			look(watcher);
-		tell_what_is_over(watcher, watcher->ended);
+		tell_what_is_over(watcher, watcher->telling.ended);
 		if (boot_ns() >= watcher->ends_ns)
-			end_run(watcher, "timeout");
+			telling_end(&watcher->telling, "timeout");
 	}
 	tell_what_is_over(watcher, true);
 	return watcher->look_error;
@@ -383,12 +280,19 @@ static int follow(struct watcher *watcher)
 
 /* --- the run --- */
 
+static int stream_write(const char *data, size_t len, void *arg)
+{
+	struct watcher *watcher = arg;
+
+	return telling_print(&watcher->telling, data, len);
+}
+
 static void describe(struct watcher *watcher)
 {
 	struct capture_run *run = &watcher->run;
 
 	*run = (struct capture_run) {.host = *watcher->host,
-		.began_ns = (int64_t)clock_ns(CLOCK_REALTIME),
+		.began_ns = (int64_t)clock_now_ns(CLOCK_REALTIME),
 		.ended_ns = INT64_MIN,
 		.version = OOMSNOOP_VERSION,
 		.tier = "cgroup",
@@ -399,13 +303,14 @@ static void describe(struct watcher *watcher)
 	run->recorder_history_ns = watcher->options->history_ns;
 	watcher->coverage = (struct coverage) {
 		.recorder = true, .faults_why = "page faults are not counted without rights"};
-	sink_context_of(&watcher->sink, run, NULL);
-	watcher->sink.color = !watcher->options->json && output_color(watcher->options->color);
-	watcher->sink.width = output_width();
+	sink_context_of(&watcher->telling.sink, run, NULL);
+	watcher->telling.sink.color =
+		!watcher->options->json && output_color(watcher->options->color);
+	watcher->telling.sink.width = output_width();
 	watcher->stream = (struct stream) {.options = watcher->options,
-		.sink = &watcher->sink,
+		.sink = &watcher->telling.sink,
 		.cgroups = watcher->names.cgroups,
-		.write = print,
+		.write = stream_write,
 		.arg = watcher};
 }
 
@@ -431,45 +336,20 @@ static int open_tables(struct watcher *watcher)
 		       : -ENOMEM;
 }
 
-static void tell_run(struct watcher *watcher, bool begins)
+static void count_growth(struct watcher *watcher)
 {
-	uint64_t now = boot_ns();
-	struct buf buf;
-
-	if (!watcher->options->json || watcher->output_error)
-		return;
-	watcher->sink.wall_minus_boot_ns = (int64_t)(clock_ns(CLOCK_REALTIME) - now);
-	watcher->totals.recorded = true;
-	watcher->totals.growth = growth_totals(watcher->growth);
-	buf_init(&buf, watcher->text, sizeof(watcher->text));
-	if (!(begins ? json_start(&buf, &watcher->sink, now)
-		     : json_stop(&buf, &watcher->sink, now, &watcher->totals)))
-		print(buf.data, buf.len, watcher);
-}
-
-static void tell_ready(struct watcher *watcher)
-{
-	static const char ready[] = "READY\n";
-	int fd = watcher->options->ready_fd;
-
-	tell_run(watcher, true);
-	if (fd >= 0 && write(fd, ready, sizeof(ready) - 1) != sizeof(ready) - 1)
-		fprintf(stderr, "oomsnoop: --ready-fd %d: %s\n", fd, strerror(errno));
-	if (!watcher->options->quiet)
-		fprintf(stderr, "oomsnoop: watching for OOM kills; Ctrl-C ends\n");
+	watcher->telling.totals.recorded = true;
+	watcher->telling.totals.growth = growth_totals(watcher->growth);
 }
 
 static int tell_end(struct watcher *watcher, int error)
 {
 	const struct selfwatch_totals totals = selfwatch_totals(watcher->watch);
 
-	if (watcher->output_error)
-		watcher->totals.reason = "output-closed";
-	else if (error)
-		watcher->totals.reason = "failed";
 	if (watcher->looks)
-		watcher->totals.pass_ns /= watcher->looks;
-	tell_run(watcher, false);
+		watcher->telling.totals.pass_ns /= watcher->looks;
+	count_growth(watcher);
+	telling_stop(&watcher->telling, error ? "failed" : watcher->telling.totals.reason);
 	if (error)
 		fprintf(stderr, "oomsnoop: its cgroup cannot be read any more: %s\n",
 			strerror(-error));
@@ -479,23 +359,19 @@ static int tell_end(struct watcher *watcher, int error)
 			"times\n",
 			(unsigned long long)totals.no_room,
 			(unsigned long long)totals.cgroups_no_room);
-	if (watcher->output_error && watcher->output_error != -EPIPE) {
-		fprintf(stderr, "oomsnoop: cannot write to stdout: %s\n",
-			strerror(-watcher->output_error));
-		return EX_IOERR;
-	}
-	if (!watcher->options->quiet && !watcher->output_error)
-		fprintf(stderr, "oomsnoop: %llu incidents, %llu processes killed\n",
-			(unsigned long long)watcher->totals.incidents,
-			(unsigned long long)watcher->totals.victims);
-	return error ? 1 : 0;
+	if (!watcher->telling.output_error)
+		telling_remark(&watcher->telling, "%llu incidents, %llu processes killed",
+			(unsigned long long)watcher->telling.totals.incidents,
+			(unsigned long long)watcher->telling.totals.victims);
+	return error ? 1 : telling_status(&watcher->telling);
 }
 
 static int close_keeper(struct watcher *watcher)
 {
 	struct keeper_totals totals;
 
-	keeper_close(watcher->keeper, watcher->totals.reason ? watcher->totals.reason : "failed",
+	keeper_close(watcher->keeper,
+		watcher->telling.totals.reason ? watcher->telling.totals.reason : "failed",
 		KEEPER_GRACE_NS, &totals);
 	watcher->keeper = NULL;
 	if (totals.error || totals.incidents_lost)
@@ -522,7 +398,8 @@ static int watch(struct watcher *watcher)
 	if (!watcher->look_error) {
 		cgroup_told_start(&watcher->view, watcher->watch, watcher->options,
 			watcher->events_fd >= 0, protection.adj);
-		tell_ready(watcher);
+		telling_start(&watcher->telling);
+		telling_remark(&watcher->telling, "watching for OOM kills; Ctrl-C ends");
 	}
 	watcher->ends_ns = watcher->options->timeout_ns ? boot_ns() + watcher->options->timeout_ns
 							: UINT64_MAX;
@@ -531,8 +408,11 @@ static int watch(struct watcher *watcher)
 
 static int run(struct watcher *watcher, const struct keeper_options *store)
 {
-	int error = cgroup_view_open(&watcher->view), status = 0, kept = 0;
+	int error = cgroup_view_open(&watcher->view);
+	int status = telling_open_probe(&watcher->telling), kept = 0;
 
+	if (status)
+		return status;
 	if (error == -ENOENT) {
 		fprintf(stderr, "oomsnoop: no memory cgroup of its own can be seen here: there is "
 				"nothing to watch without rights\n");
@@ -555,12 +435,6 @@ static int run(struct watcher *watcher, const struct keeper_options *store)
 	return status ? status : kept;
 }
 
-static void close_fd(int fd)
-{
-	if (fd >= 0)
-		close(fd);
-}
-
 bool cgroup_live_serves(void)
 {
 	static struct cgroup_view view;
@@ -581,13 +455,13 @@ int cgroup_live_run(const struct live_options *options, const struct host_facts 
 	}
 	watcher->options = options;
 	watcher->host = host;
-	watcher->silent = options->silent;
-	watcher->events_fd = watcher->signal_fd = watcher->epoll_fd = watcher->probe_fd = -1;
+	watcher->events_fd = -1;
+	telling_init(&watcher->telling, options);
+	watcher->telling.outlived = store;
 	status = run(watcher, store);
-	close_fd(watcher->events_fd);
-	close_fd(watcher->signal_fd);
-	close_fd(watcher->probe_fd);
-	close_fd(watcher->epoll_fd);
+	if (watcher->events_fd >= 0)
+		close(watcher->events_fd);
+	telling_close(&watcher->telling);
 	selfwatch_free(watcher->watch);
 	growth_free(watcher->growth);
 	processes_free(watcher->names.processes);

@@ -10,11 +10,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/buf.h"
-#include "cmd/ending.h"
 #include "cmd/filter.h"
 #include "cmd/output.h"
-#include "cmd/probe.h"
+#include "cmd/telling.h"
 #include "facts/rights.h"
 #include "judge/whose.h"
 #include "model/containers.h"
@@ -30,91 +28,29 @@
 #define QUIET_NS (150 * MS_NS)
 /* One whose end does not come: the kernel's console may be slow. */
 #define CUT_NS (10000 * MS_NS)
-#define RECORD_BYTES (SINK_JSON_MAX > SINK_TEXT_MAX ? SINK_JSON_MAX : SINK_TEXT_MAX)
 
 struct follower {
 	const struct live_options *options;
 	const struct host_facts *host;
-	struct sink_context sink;
+	struct telling telling;
 	struct klog_stream *stream;
 	struct klog_reports *reports;
 	struct importer *importer;
 	struct containers *containers;
 	struct names_reader *reader;
-	int kmsg_fd, signal_fd, epoll_fd;
-	int probe_fd; /* -1: nobody may ask */
+	int kmsg_fd;
 	uint64_t ends_ns; /* CLOCK_BOOTTIME, as all of these; UINT64_MAX: no end */
 	uint64_t last_ns; /* when the last line of a report was read */
 	bool stamped; /* ahead_ns is known */
 	int64_t ahead_ns; /* CLOCK_MONOTONIC less the log's clock, the least that was seen */
-	uint64_t lines, lost_told, told;
-	bool ended;
-	int output_error;
-	struct run_totals totals;
+	uint64_t lines, lost_told;
 	struct kmsg_record record;
 	struct incident incident;
 	struct host_facts log_host;
 	struct judgement judgement;
-	char text[RECORD_BYTES];
 };
 
-static uint64_t clock_ns(clockid_t clock)
-{
-	struct timespec now;
-
-	clock_gettime(clock, &now);
-	return now.tv_sec * 1000000000ULL + now.tv_nsec;
-}
-
-static void remark(const struct follower *follower, const char *text)
-{
-	if (!follower->options->quiet)
-		fprintf(stderr, "oomsnoop: %s\n", text);
-}
-
 /* --- telling --- */
-
-static void end_run(struct follower *follower, const char *reason)
-{
-	if (!follower->ended)
-		follower->totals.reason = reason;
-	follower->ended = true;
-}
-
-static bool muted(const struct follower *follower)
-{
-	return follower->output_error ||
-	       (follower->options->max_events &&
-		       follower->totals.incidents >= follower->options->max_events);
-}
-
-static void print(struct follower *follower, const struct buf *buf)
-{
-	if (!follower->output_error)
-		follower->output_error = output_write(buf->data, buf->len);
-}
-
-static void emit(struct follower *follower)
-{
-	const struct incident *incident = &follower->incident;
-	bool json = follower->options->json;
-	struct buf buf;
-	int error;
-
-	buf_init(&buf, follower->text, sizeof(follower->text));
-	if (follower->told && !json)
-		buf_putc(&buf, '\n');
-	error = json ? json_incident(&buf, &follower->sink, incident, &follower->judgement)
-		     : text_incident(&buf, &follower->sink, incident, &follower->judgement);
-	if (error) {
-		fprintf(stderr, "oomsnoop: the record of incident %u does not fit and is lost\n",
-			incident->number);
-		follower->totals.lost_events++;
-		return;
-	}
-	print(follower, &buf);
-	follower->told++;
-}
 
 /* The log's clock stands still in a suspend and is set by nobody. */
 static void date_incident(const struct follower *follower, struct incident_log *log)
@@ -123,10 +59,10 @@ static void date_incident(const struct follower *follower, struct incident_log *
 
 	if (!log->has_mono || !follower->stamped)
 		return;
-	age = (int64_t)clock_ns(CLOCK_MONOTONIC) - follower->ahead_ns - (int64_t)log->mono_ns;
+	age = (int64_t)clock_now_ns(CLOCK_MONOTONIC) - follower->ahead_ns - (int64_t)log->mono_ns;
 	log->has_time = true;
 	log->zone_assumed = false;
-	log->wall_ns = (int64_t)clock_ns(CLOCK_REALTIME) - age;
+	log->wall_ns = (int64_t)clock_now_ns(CLOCK_REALTIME) - age;
 }
 
 /* Nothing tells of cgroups that come and go: what is still there when the report has come. */
@@ -134,7 +70,7 @@ static void take_names(struct follower *follower)
 {
 	struct incident *incident = &follower->incident;
 	const struct container_names *names = containers_of(follower->containers, follower->reader,
-		whose_place(incident, incident->log.limit_level), clock_ns(CLOCK_BOOTTIME));
+		whose_place(incident, incident->log.limit_level), clock_now_ns(CLOCK_BOOTTIME));
 
 	if (names)
 		incident->names = *names;
@@ -146,7 +82,7 @@ static void tell(void *arg, const struct klog_report *report)
 	struct follower *follower = arg;
 	struct incident *incident = &follower->incident;
 
-	if (muted(follower) ||
+	if (telling_muted(&follower->telling) ||
 		!importer_incident(follower->importer, report, incident, &follower->log_host))
 		return;
 	incident->number = (uint32_t)report->sequence;
@@ -156,12 +92,12 @@ static void tell(void *arg, const struct klog_report *report)
 	judge_incident(incident, follower->host, &nothing_traced, &follower->judgement);
 	if (!filter_passes(follower->options, incident, &follower->judgement))
 		return;
-	follower->totals.incidents++;
-	follower->totals.kills += incident->outcome == OUTCOME_KILLED;
-	follower->totals.victims += incident->victim_count + incident->victims_dropped;
-	emit(follower);
-	if (muted(follower))
-		end_run(follower, "max-events");
+	follower->telling.totals.incidents++;
+	follower->telling.totals.kills += incident->outcome == OUTCOME_KILLED;
+	follower->telling.totals.victims += incident->victim_count + incident->victims_dropped;
+	telling_incident(&follower->telling, incident, &follower->judgement);
+	if (telling_muted(&follower->telling))
+		telling_end(&follower->telling, "max-events");
 }
 
 /* --- reading --- */
@@ -170,14 +106,14 @@ static void take_line(void *arg, const struct klog_record *record)
 {
 	struct follower *follower = arg;
 
-	follower->last_ns = clock_ns(CLOCK_BOOTTIME);
+	follower->last_ns = clock_now_ns(CLOCK_BOOTTIME);
 	klog_reports_record(follower->reports, record);
 }
 
 static void take_stamp(struct follower *follower)
 {
 	int64_t ahead =
-		(int64_t)clock_ns(CLOCK_MONOTONIC) - (int64_t)follower->record.time_us * 1000;
+		(int64_t)clock_now_ns(CLOCK_MONOTONIC) - (int64_t)follower->record.time_us * 1000;
 
 	if (!follower->stamped || ahead < follower->ahead_ns)
 		follower->ahead_ns = ahead;
@@ -186,7 +122,7 @@ static void take_stamp(struct follower *follower)
 
 static void tell_lost(struct follower *follower)
 {
-	uint64_t lost = follower->totals.kmsg_lost - follower->lost_told;
+	uint64_t lost = follower->telling.totals.kmsg_lost - follower->lost_told;
 
 	if (!lost)
 		return;
@@ -194,7 +130,7 @@ static void tell_lost(struct follower *follower)
 		"oomsnoop: %llu records of the kernel log were overwritten before they could be read: "
 		"kills may be missing, or told in part\n",
 		(unsigned long long)lost);
-	follower->lost_told = follower->totals.kmsg_lost;
+	follower->lost_told = follower->telling.totals.kmsg_lost;
 }
 
 /* When what is open has come to its end; UINT64_MAX: nothing is open. */
@@ -211,57 +147,31 @@ static int drain(struct follower *follower)
 	struct kmsg_record *record = &follower->record;
 	int more = 0;
 
-	while (!follower->ended &&
-		(more = kmsg_next(follower->kmsg_fd, record, &follower->totals.kmsg_lost)) > 0) {
+	while (!follower->telling.ended && (more = kmsg_next(follower->kmsg_fd, record,
+						    &follower->telling.totals.kmsg_lost)) > 0) {
 		take_stamp(follower);
 		klog_reports_at(follower->reports, ++follower->lines);
 		klog_stream_line(follower->stream, record->text, record->len);
 	}
 	klog_stream_end(follower->stream);
 	tell_lost(follower);
-	if (clock_ns(CLOCK_BOOTTIME) >= deadline(follower))
+	if (clock_now_ns(CLOCK_BOOTTIME) >= deadline(follower))
 		klog_reports_end(follower->reports);
 	return more < 0 ? more : 0;
 }
 
 /* --- the loop --- */
 
-static int watch_fd(const struct follower *follower, int fd, uint32_t events)
-{
-	struct epoll_event event = {.events = events, .data.fd = fd};
-
-	return epoll_ctl(follower->epoll_fd, EPOLL_CTL_ADD, fd, &event) ? -errno : 0;
-}
-
 static int open_loop(struct follower *follower)
 {
-	int error;
+	int error = telling_open(&follower->telling);
 
-	follower->signal_fd = ending_open();
-	if (follower->signal_fd < 0)
-		return follower->signal_fd;
-	follower->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-	if (follower->epoll_fd < 0)
-		return -errno;
-	if (follower->options->probe) {
-		follower->probe_fd = probe_listen(follower->options->probe);
-		if (follower->probe_fd < 0)
-			return follower->probe_fd;
-		watch_fd(follower, follower->probe_fd, EPOLLIN);
-	}
-	error = watch_fd(follower, follower->signal_fd, EPOLLIN);
-	if (!error)
-		error = watch_fd(follower, follower->kmsg_fd, EPOLLIN);
-	/* A reader that has gone is noticed without writing. A file cannot be watched, and need not
-	 * be. */
-	if (!error)
-		watch_fd(follower, STDOUT_FILENO, 0);
-	return error;
+	return error ? error : telling_watch(&follower->telling, follower->kmsg_fd, EPOLLIN);
 }
 
 static int wait_ms(const struct follower *follower)
 {
-	uint64_t now = clock_ns(CLOCK_BOOTTIME), until = deadline(follower);
+	uint64_t now = clock_now_ns(CLOCK_BOOTTIME), until = deadline(follower);
 
 	if (follower->ends_ns < until)
 		until = follower->ends_ns;
@@ -272,25 +182,12 @@ static int wait_ms(const struct follower *follower)
 	return until - now < 1000 * MS_NS ? (int)((until - now) / MS_NS) + 1 : 1000;
 }
 
-static void answer_probe(const struct follower *follower)
-{
-	struct probe_state state = {.tier = follower->sink.tier,
-		.incidents = follower->totals.incidents,
-		.victims = follower->totals.victims,
-		.lost_events = 0};
-
-	probe_answer(follower->probe_fd, &state);
-}
-
 static void take_events(struct follower *follower, const struct epoll_event *events, int count)
 {
 	for (int i = 0; i < count; i++) {
-		if (events[i].data.fd == follower->signal_fd)
-			end_run(follower, "signal");
-		else if (events[i].data.fd == follower->probe_fd)
-			answer_probe(follower);
-		else if (events[i].data.fd == STDOUT_FILENO)
-			follower->output_error = -EPIPE;
+		telling_event(&follower->telling, &events[i]);
+		if (events[i].data.fd == follower->telling.probe_fd)
+			telling_probe(&follower->telling, follower->telling.totals.lost_events);
 	}
 }
 
@@ -299,15 +196,15 @@ static int follow(struct follower *follower)
 	struct epoll_event events[4];
 	int error = 0;
 
-	while (!follower->ended && !follower->output_error && !error) {
-		int count = epoll_wait(follower->epoll_fd, events, 4, wait_ms(follower));
+	while (!follower->telling.ended && !follower->telling.output_error && !error) {
+		int count = epoll_wait(follower->telling.epoll_fd, events, 4, wait_ms(follower));
 
 		if (count < 0 && errno != EINTR)
 			return -errno;
 		error = drain(follower);
 		take_events(follower, events, count);
-		if (clock_ns(CLOCK_BOOTTIME) >= follower->ends_ns)
-			end_run(follower, "timeout");
+		if (clock_now_ns(CLOCK_BOOTTIME) >= follower->ends_ns)
+			telling_end(&follower->telling, "timeout");
 	}
 	klog_reports_end(follower->reports);
 	return error;
@@ -330,35 +227,17 @@ static int open_tables(struct follower *follower)
 	return open_loop(follower);
 }
 
-static void tell_run(struct follower *follower, bool begins)
-{
-	uint64_t now = clock_ns(CLOCK_BOOTTIME);
-	struct buf buf;
-
-	if (!follower->options->json || follower->output_error)
-		return;
-	follower->sink.wall_minus_boot_ns = (int64_t)(clock_ns(CLOCK_REALTIME) - now);
-	buf_init(&buf, follower->text, sizeof(follower->text));
-	if (!(begins ? json_start(&buf, &follower->sink, now)
-		     : json_stop(&buf, &follower->sink, now, &follower->totals)))
-		print(follower, &buf);
-}
-
 static void tell_ready(struct follower *follower)
 {
-	static const char ready[] = "READY\n";
 	const struct live_options *options = follower->options;
 
-	tell_run(follower, true);
-	if (options->ready_fd >= 0 &&
-		write(options->ready_fd, ready, sizeof(ready) - 1) != sizeof(ready) - 1)
-		fprintf(stderr, "oomsnoop: --ready-fd %d: %s\n", options->ready_fd,
-			strerror(errno));
+	telling_start(&follower->telling);
 	if (options->growth || options->warn_count)
 		fprintf(stderr, "oomsnoop: --growth and --warn tell nothing: no history is kept\n");
 	if (options->cgroup)
-		remark(follower, "a kill without a report names no cgroup: --cgroup leaves it out");
-	remark(follower, "watching for OOM kills; Ctrl-C ends");
+		telling_remark(&follower->telling,
+			"a kill without a report names no cgroup: --cgroup leaves it out");
+	telling_remark(&follower->telling, "watching for OOM kills; Ctrl-C ends");
 }
 
 static void protect(void)
@@ -372,47 +251,35 @@ static void protect(void)
 
 static int tell_end(struct follower *follower, int error)
 {
-	const struct run_totals *totals = &follower->totals;
+	const struct run_totals *totals = &follower->telling.totals;
 
-	if (follower->output_error)
-		follower->totals.reason = "output-closed";
-	else if (error)
-		follower->totals.reason = "failed";
-	tell_run(follower, false);
+	telling_stop(&follower->telling, error ? "failed" : totals->reason);
 	if (error)
 		fprintf(stderr, "oomsnoop: the kernel log cannot be read any more: %s\n",
 			strerror(-error));
-	if (follower->output_error && follower->output_error != -EPIPE) {
-		fprintf(stderr, "oomsnoop: cannot write to stdout: %s\n",
-			strerror(-follower->output_error));
-		return EX_IOERR;
-	}
-	if (!follower->options->quiet && !follower->output_error)
-		fprintf(stderr, "oomsnoop: %llu incidents, %llu processes killed\n",
+	if (!follower->telling.output_error)
+		telling_remark(&follower->telling, "%llu incidents, %llu processes killed",
 			(unsigned long long)totals->incidents, (unsigned long long)totals->victims);
-	return error ? EX_IOERR : 0;
+	return error ? EX_IOERR : telling_status(&follower->telling);
 }
 
 static int run(struct follower *follower)
 {
 	const struct live_options *options = follower->options;
-	int error = open_tables(follower);
+	int status = telling_open_probe(&follower->telling), error;
 
+	if (status)
+		return status;
+	error = open_tables(follower);
 	if (error) {
 		fprintf(stderr, "oomsnoop: cannot follow the kernel log: %s\n", strerror(-error));
 		return 1;
 	}
 	protect();
 	tell_ready(follower);
-	follower->ends_ns =
-		options->timeout_ns ? clock_ns(CLOCK_BOOTTIME) + options->timeout_ns : UINT64_MAX;
+	follower->ends_ns = options->timeout_ns ? clock_now_ns(CLOCK_BOOTTIME) + options->timeout_ns
+						: UINT64_MAX;
 	return tell_end(follower, follow(follower));
-}
-
-static void close_fd(int fd)
-{
-	if (fd >= 0)
-		close(fd);
 }
 
 int kmsg_live_run(const struct live_options *options, const struct host_facts *host, int kmsg_fd)
@@ -428,15 +295,13 @@ int kmsg_live_run(const struct live_options *options, const struct host_facts *h
 		follower->options = options;
 		follower->host = host;
 		follower->kmsg_fd = kmsg_fd;
-		follower->signal_fd = follower->epoll_fd = follower->probe_fd = -1;
-		follower->sink = (struct sink_context) {.host = host,
+		telling_init(&follower->telling, options);
+		follower->telling.sink = (struct sink_context) {.host = host,
 			.tier = "kernel-log",
 			.color = !options->json && output_color(options->color),
 			.width = output_width()};
 		status = run(follower);
-		close_fd(follower->signal_fd);
-		close_fd(follower->epoll_fd);
-		close_fd(follower->probe_fd);
+		telling_close(&follower->telling);
 		klog_stream_free(follower->stream);
 		klog_reports_free(follower->reports);
 		importer_free(follower->importer);
@@ -446,6 +311,6 @@ int kmsg_live_run(const struct live_options *options, const struct host_facts *h
 		fprintf(stderr, "oomsnoop: %s\n", strerror(ENOMEM));
 	}
 	free(follower);
-	close_fd(kmsg_fd);
+	close(kmsg_fd);
 	return status;
 }

@@ -17,7 +17,6 @@
 #include "cmd/fit.h"
 #include "cmd/kmsg_live.h"
 #include "cmd/output.h"
-#include "cmd/probe.h"
 #include "cmd/remarks.h"
 #include "cmd/watch.h"
 #include "cmd/watch_kills.h"
@@ -26,13 +25,6 @@
 
 /* How long the end waits for a disk that does not take what is queued. */
 #define KEEPER_GRACE_NS 10000000000ULL
-
-/* A remark for the person at the terminal; errors are told whatever -q says. */
-#define REMARK(watch, ...)                                                                         \
-	do {                                                                                       \
-		if (!(watch)->options->quiet)                                                      \
-			fprintf(stderr, "oomsnoop: " __VA_ARGS__);                                 \
-	} while (0)
 
 int live_rights(void)
 {
@@ -133,9 +125,9 @@ static int open_tracer(struct watch *watch)
 /* What a tie between the recorder and its sinks needs is made here: neither knows the other. */
 static int stream_write(const char *data, size_t len, void *arg)
 {
-	const struct watch *watch = arg;
+	struct watch *watch = arg;
 
-	return watch->silent ? 0 : output_write(data, len);
+	return telling_print(&watch->telling, data, len);
 }
 
 static int open_recorder(struct watch *watch)
@@ -149,15 +141,15 @@ static int open_recorder(struct watch *watch)
 	}
 	watch->stream = (struct stream) {
 		.options = watch->options,
-		.sink = &watch->sink,
+		.sink = &watch->telling.sink,
 		.cgroups = watch->names.cgroups,
 		.containers = watch->names.containers,
 		.write = stream_write,
 		.arg = watch,
 	};
 	if (watch->recorder.source == RECORDER_PROC)
-		REMARK(watch,
-			"this kernel has no task iterator: the history is read from /proc, at a higher cost\n");
+		telling_remark(&watch->telling,
+			"this kernel has no task iterator: the history is read from /proc, at a higher cost");
 	return 0;
 }
 
@@ -213,35 +205,17 @@ static void protect(struct watch *watch)
 		keep |= RIGHT(CAP_BPF) | RIGHT(CAP_PERFMON);
 	error = rights_drop(keep);
 	if (error)
-		REMARK(watch, "cannot give up its rights (%s)\n", strerror(-error));
+		telling_remark(&watch->telling, "cannot give up its rights (%s)", strerror(-error));
 }
 
 static void tell_ready(struct watch *watch)
 {
-	static const char ready[] = "READY\n";
-
-	watch_start_line(watch);
-	if (watch->options->ready_fd >= 0 &&
-		write(watch->options->ready_fd, ready, sizeof(ready) - 1) != sizeof(ready) - 1)
-		fprintf(stderr, "oomsnoop: --ready-fd %d: %s\n", watch->options->ready_fd,
-			strerror(errno));
+	telling_start(&watch->telling);
 	if (!watch->coverage.full_tier)
-		REMARK(watch,
+		telling_remark(&watch->telling,
 			"this kernel allows tracepoints only: limits are read from page counters, "
-			"candidates from a census (see `oomsnoop doctor`)\n");
-	REMARK(watch, "watching for OOM kills; Ctrl-C ends\n");
-}
-
-static int open_probe(struct watch *watch)
-{
-	if (!watch->options->probe)
-		return 0;
-	watch->probe_fd = probe_listen(watch->options->probe);
-	if (watch->probe_fd >= 0)
-		return 0;
-	fprintf(stderr, "oomsnoop: --probe: cannot listen at \"%s\": %s\n", watch->options->probe,
-		strerror(-watch->probe_fd));
-	return 1;
+			"candidates from a census (see `oomsnoop doctor`)");
+	telling_remark(&watch->telling, "watching for OOM kills; Ctrl-C ends");
 }
 
 static int open_store(struct watch *watch, const struct keeper_options *store)
@@ -259,7 +233,7 @@ static int open_watch(struct watch *watch, const struct keeper_options *store)
 	int status, error;
 
 	watch->kmsg_fd = kmsg_open("/dev/kmsg");
-	status = open_probe(watch);
+	status = telling_open_probe(&watch->telling);
 	if (!status)
 		status = open_incidents(watch);
 	if (!status)
@@ -307,7 +281,7 @@ static int watch_opened(struct watch *watch)
 
 static void tell_end(const struct watch *watch)
 {
-	const struct run_totals *totals = &watch->totals;
+	const struct run_totals *totals = &watch->telling.totals;
 
 	if (totals->lost_events || totals->lost_candidates || totals->bad_records)
 		fprintf(stderr,
@@ -320,18 +294,20 @@ static void tell_end(const struct watch *watch)
 			"oomsnoop: %llu looks at all processes failed: the history has gaps\n",
 			(unsigned long long)totals->passes_failed);
 	if (totals->missed_hooks)
-		REMARK(watch, "the kernel passed over a hook %llu times\n",
+		telling_remark(&watch->telling, "the kernel passed over a hook %llu times",
 			(unsigned long long)totals->missed_hooks);
 	if (totals->lost_process_events)
-		REMARK(watch, "%llu names of processes or cgroups were left out under load\n",
+		telling_remark(&watch->telling,
+			"%llu names of processes or cgroups were left out under load",
 			(unsigned long long)totals->lost_process_events);
 	if (totals->lost_signals)
-		REMARK(watch, "%llu signals that kill came too fast to be told one by one\n",
+		telling_remark(&watch->telling,
+			"%llu signals that kill came too fast to be told one by one",
 			(unsigned long long)totals->lost_signals);
 	if (totals->other_kills)
-		REMARK(watch, "%llu kills that were not the OOM killer's\n",
+		telling_remark(&watch->telling, "%llu kills that were not the OOM killer's",
 			(unsigned long long)totals->other_kills);
-	REMARK(watch, "%llu incidents, %llu processes killed\n",
+	telling_remark(&watch->telling, "%llu incidents, %llu processes killed",
 		(unsigned long long)totals->incidents, (unsigned long long)totals->victims);
 }
 
@@ -340,10 +316,11 @@ static int close_keeper(struct watch *watch)
 {
 	struct keeper_totals totals;
 
-	keeper_close(watch->keeper, watch->totals.reason ? watch->totals.reason : "failed",
+	keeper_close(watch->keeper,
+		watch->telling.totals.reason ? watch->telling.totals.reason : "failed",
 		KEEPER_GRACE_NS, &totals);
 	watch->keeper = NULL;
-	REMARK(watch, "stored %llu incidents; the file has %llu KiB\n",
+	telling_remark(&watch->telling, "stored %llu incidents; the file has %llu KiB",
 		(unsigned long long)totals.incidents, (unsigned long long)totals.bytes >> 10);
 	if (totals.kills_lost)
 		fprintf(stderr,
@@ -361,16 +338,6 @@ static int close_keeper(struct watch *watch)
 	return totals.error || totals.incidents_lost ? EX_IOERR : 0;
 }
 
-static int output_status(const struct watch *watch)
-{
-	int error = watch->output_error ? watch->output_error : watch->print_error;
-
-	if (!error || error == -EPIPE)
-		return 0;
-	fprintf(stderr, "oomsnoop: cannot write to stdout: %s\n", strerror(-error));
-	return EX_IOERR;
-}
-
 static int run(struct watch *watch, const struct keeper_options *store)
 {
 	int status = open_tracer(watch), kept = 0;
@@ -383,9 +350,9 @@ static int run(struct watch *watch, const struct keeper_options *store)
 		kept = close_keeper(watch);
 	if (status)
 		return status;
-	if (!watch->output_error)
+	if (!watch->telling.output_error)
 		tell_end(watch);
-	status = output_status(watch);
+	status = telling_status(&watch->telling);
 	return status ? status : kept;
 }
 
@@ -461,13 +428,9 @@ int live_run(struct live_options *options, const struct keeper_options *store)
 
 	options->no_recorder = hook_listed(options->without, hook_table[HOOK_RECORDER].name);
 	signal(SIGPIPE, SIG_IGN);
-	watch = (struct watch) {.options = options,
-		.silent = options->silent,
-		.kmsg_fd = -ENOENT,
-		.probe_fd = -1,
-		.signal_fd = -1,
-		.timer_fd = -1,
-		.epoll_fd = -1};
+	watch = (struct watch) {.options = options, .kmsg_fd = -ENOENT, .timer_fd = -1};
+	telling_init(&watch.telling, options);
+	watch.telling.outlived = store;
 	status = check_output(options);
 	if (status)
 		return status;

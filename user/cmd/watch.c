@@ -24,19 +24,10 @@
  * than this. */
 #define TICK_NS 200000000L
 #define EXACT_CENSUS_CPUS 16
-#define RECORD_BYTES (SINK_JSON_MAX > SINK_TEXT_MAX ? SINK_JSON_MAX : SINK_TEXT_MAX)
-
-static uint64_t clock_ns(clockid_t clock)
-{
-	struct timespec now;
-
-	clock_gettime(clock, &now);
-	return now.tv_sec * 1000000000ULL + now.tv_nsec;
-}
 
 uint64_t boot_now_ns(void)
 {
-	return clock_ns(CLOCK_BOOTTIME);
+	return clock_now_ns(CLOCK_BOOTTIME);
 }
 
 static void put_text(char *ret, size_t size, const char *text)
@@ -76,7 +67,7 @@ static void describe_run(struct watch *watch)
 
 	*run = (struct capture_run) {.host = watch->host,
 		.hook_count = HOOK_COUNT,
-		.began_ns = (int64_t)clock_ns(CLOCK_REALTIME),
+		.began_ns = (int64_t)clock_now_ns(CLOCK_REALTIME),
 		.ended_ns = INT64_MIN};
 	put_text(run->version, sizeof(run->version), OOMSNOOP_VERSION);
 	put_text(run->tier, sizeof(run->tier), watch->coverage.full_tier ? "full" : "tracepoint");
@@ -109,16 +100,9 @@ void watch_describe(struct watch *watch)
 	};
 	describe_run(watch);
 	describe_recorder(watch);
-	sink_context_of(&watch->sink, &watch->run, NULL);
-	watch->sink.color = !watch->options->json && output_color(watch->options->color);
-	watch->sink.width = output_width();
-}
-
-static int epoll_watch(int epoll_fd, int fd, uint32_t events)
-{
-	struct epoll_event event = {.events = events, .data.fd = fd};
-
-	return epoll_ctl(epoll_fd, EPOLL_CTL_ADD, fd, &event) ? -errno : 0;
+	sink_context_of(&watch->telling.sink, &watch->run, NULL);
+	watch->telling.sink.color = !watch->options->json && output_color(watch->options->color);
+	watch->telling.sink.width = output_width();
 }
 
 int watch_open(struct watch *watch)
@@ -126,46 +110,28 @@ int watch_open(struct watch *watch)
 	struct itimerspec tick = {{0, TICK_NS}, {0, TICK_NS}};
 	int error;
 
-	watch->signal_fd = ending_open();
-	if (watch->signal_fd < 0)
-		return watch->signal_fd;
 	watch->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-	watch->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-	if (watch->timer_fd < 0 || watch->epoll_fd < 0 ||
-		timerfd_settime(watch->timer_fd, 0, &tick, NULL))
+	if (watch->timer_fd < 0 || timerfd_settime(watch->timer_fd, 0, &tick, NULL))
 		return -errno;
-	error = epoll_watch(watch->epoll_fd, watch->signal_fd, EPOLLIN);
+	error = telling_open(&watch->telling);
 	if (!error)
-		error = epoll_watch(watch->epoll_fd, watch->timer_fd, EPOLLIN);
+		error = telling_watch(&watch->telling, watch->timer_fd, EPOLLIN);
 	if (!error)
-		error = epoll_watch(watch->epoll_fd, tracer_fd(watch->tracer), EPOLLIN);
+		error = telling_watch(&watch->telling, tracer_fd(watch->tracer), EPOLLIN);
 	/* Woken by the log only while an incident waits for its line: others may write there a lot.
 	 */
 	if (!error && watch->kmsg_fd >= 0)
-		error = epoll_watch(watch->epoll_fd, watch->kmsg_fd, 0);
-	if (error)
-		return error;
-	if (watch->probe_fd >= 0)
-		epoll_watch(watch->epoll_fd, watch->probe_fd, EPOLLIN);
-	/* A reader that has gone is noticed without writing. A file cannot be watched, and need not
-	 * be. */
-	if (!watch->silent)
-		epoll_watch(watch->epoll_fd, STDOUT_FILENO, 0);
-	return 0;
+		error = telling_watch(&watch->telling, watch->kmsg_fd, 0);
+	return error;
 }
 
 void watch_close(struct watch *watch)
 {
 	if (watch->kmsg_fd >= 0)
 		close(watch->kmsg_fd);
-	if (watch->probe_fd >= 0)
-		close(watch->probe_fd);
-	if (watch->signal_fd >= 0)
-		close(watch->signal_fd);
 	if (watch->timer_fd >= 0)
 		close(watch->timer_fd);
-	if (watch->epoll_fd >= 0)
-		close(watch->epoll_fd);
+	telling_close(&watch->telling);
 }
 
 /* --- one incident --- */
@@ -303,87 +269,24 @@ static uint64_t lost_incident_records(const struct watch *watch)
 	return losses.dropped[EV_DROP_INCIDENT] + losses.dropped[EV_DROP_CANDIDATE] + losses.bad;
 }
 
-/* It ends a trace; beside a store it only ends the printing. */
-static void print_failed(struct watch *watch, int error)
-{
-	if (!watch->keeper) {
-		watch->output_error = error;
-		return;
-	}
-	watch->silent = true;
-	watch->print_error = error;
-	epoll_ctl(watch->epoll_fd, EPOLL_CTL_DEL, STDOUT_FILENO, NULL);
-	fprintf(stderr, "oomsnoop: %s; the recording goes on\n",
-		error == -EPIPE ? "nobody reads standard output any more"
-				: "cannot write to standard output");
-}
-
-void watch_print(struct watch *watch, const char *data, size_t len)
-{
-	int error = watch->silent ? 0 : output_write(data, len);
-
-	if (error)
-		print_failed(watch, error);
-}
-
-static void emit(struct watch *watch, struct incident *incident)
-{
-	static char record[RECORD_BYTES];
-	struct buf buf;
-	int error;
-
-	if (watch->silent)
-		return;
-	buf_init(&buf, record, sizeof(record));
-	if (watch->told && !watch->options->json)
-		buf_putc(&buf, '\n');
-	error = watch->options->json
-			? json_incident(&buf, &watch->sink, incident, &watch->judgement)
-			: text_incident(&buf, &watch->sink, incident, &watch->judgement);
-	if (error) {
-		fprintf(stderr, "oomsnoop: the record of incident %u does not fit and is lost\n",
-			incident->number);
-		watch->totals.lost_events++;
-		return;
-	}
-	watch_print(watch, buf.data, buf.len);
-	watch->told++;
-}
-
 /* Into the store's queue first: who reads stdout may take its time. */
 static void tell(struct watch *watch, struct incident *incident, const struct coverage *judged_by)
 {
 	struct capture_moment moment = {
 		.wall_minus_boot_ns =
-			(int64_t)(clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_BOOTTIME)),
+			(int64_t)(clock_now_ns(CLOCK_REALTIME) - clock_now_ns(CLOCK_BOOTTIME)),
 		.lost_events = lost_incident_records(watch),
 		.coverage = *judged_by,
 	};
 
-	watch->totals.incidents++;
-	watch->totals.kills += incident->outcome == OUTCOME_KILLED;
-	watch->totals.victims += incident->victim_count;
+	watch->telling.totals.incidents++;
+	watch->telling.totals.kills += incident->outcome == OUTCOME_KILLED;
+	watch->telling.totals.victims += incident->victim_count;
 	if (watch->keeper)
 		keeper_incident(watch->keeper, incident, &watch->judgement, &moment,
 			watch->recorder.growth, &watch->names);
-	sink_context_of(&watch->sink, &watch->run, &moment);
-	emit(watch, incident);
-}
-
-static void end_run(struct watch *watch, const char *reason)
-{
-	if (!watch->ended)
-		watch->totals.reason = reason;
-	watch->ended = true;
-}
-
-/* Whatever ends the run, what is known by then is told: unless nobody reads it, or enough was told.
- */
-static bool muted(const struct watch *watch)
-{
-	return watch->output_error ||
-	       (watch->options->max_events &&
-		       watch->totals.incidents >= watch->options->max_events);
+	sink_context_of(&watch->telling.sink, &watch->run, &moment);
+	telling_incident(&watch->telling, incident, &watch->judgement);
 }
 
 static void finish(struct watch *watch, struct incident *incident)
@@ -403,10 +306,11 @@ static void finish(struct watch *watch, struct incident *incident)
 	if (watch->judgement.rss_match == RSS_MATCH_APPROX ||
 		watch->judgement.rss_match == RSS_MATCH_EXACT)
 		watch->coverage.kernel_sum = watch->judgement.rss_match;
-	if (!muted(watch) && filter_passes(watch->options, incident, &watch->judgement)) {
+	if (!telling_muted(&watch->telling) &&
+		filter_passes(watch->options, incident, &watch->judgement)) {
 		tell(watch, incident, &judged_by);
-		if (muted(watch))
-			end_run(watch, "max-events");
+		if (telling_muted(&watch->telling))
+			telling_end(&watch->telling, "max-events");
 	}
 	incidents_release(watch->incidents, incident);
 }
@@ -440,9 +344,9 @@ static void take_fact(const struct fact *fact, void *arg)
 static void take_pass(struct watch *watch)
 {
 	uint64_t now = boot_now_ns();
-	int error;
 
-	if (!recorder_tick(&watch->recorder, now) || watch->ended || watch->output_error)
+	if (!recorder_tick(&watch->recorder, now) || watch->telling.ended ||
+		watch->telling.output_error)
 		return;
 	watch->coverage.faults_hook = watch->recorder.can_arm;
 	if (watch->recorder.arm_error && !watch->coverage.faults_why) {
@@ -452,10 +356,9 @@ static void take_pass(struct watch *watch)
 	}
 	if (watch->keeper)
 		keeper_pass(watch->keeper, watch->recorder.growth, &watch->names, now);
-	watch->sink.wall_minus_boot_ns = clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_BOOTTIME);
-	error = stream_pass(&watch->stream, watch->recorder.growth, now);
-	if (error && !watch->silent)
-		print_failed(watch, error);
+	watch->telling.sink.wall_minus_boot_ns =
+		clock_now_ns(CLOCK_REALTIME) - clock_now_ns(CLOCK_BOOTTIME);
+	stream_pass(&watch->stream, watch->recorder.growth, now);
 }
 
 void watch_drain(struct watch *watch)
@@ -475,38 +378,17 @@ void watch_drain(struct watch *watch)
 	names_tick(&watch->names, boot_now_ns());
 }
 
-static void answer_probe(const struct watch *watch)
-{
-	struct probe_state state = {
-		.tier = watch->run.tier,
-		.incidents = watch->totals.incidents,
-		.victims = watch->totals.victims,
-		.lost_events = lost_incident_records(watch),
-	};
-
-	probe_answer(watch->probe_fd, &state);
-}
-
 static void take_events(struct watch *watch, const struct epoll_event *events, int count)
 {
-	struct signalfd_siginfo info;
 	uint64_t expired;
 
 	for (int i = 0; i < count; i++) {
-		int fd = events[i].data.fd;
-
-		if (fd == watch->signal_fd) {
-			if (read(fd, &info, sizeof(info)) == sizeof(info))
-				end_run(watch, "signal");
-		} else if (fd == watch->timer_fd) {
-			if (read(fd, &expired, sizeof(expired)) < 0)
-				continue;
-		} else if (fd == watch->probe_fd) {
-			answer_probe(watch);
-		} else if (fd == STDOUT_FILENO && events[i].events & (EPOLLERR | EPOLLHUP)) {
-			if (!watch->silent)
-				print_failed(watch, -EPIPE);
-		}
+		telling_event(&watch->telling, &events[i]);
+		if (events[i].data.fd == watch->telling.probe_fd)
+			telling_probe(&watch->telling, lost_incident_records(watch));
+		if (events[i].data.fd == watch->timer_fd &&
+			read(watch->timer_fd, &expired, sizeof(expired)) < 0)
+			continue;
 	}
 }
 
@@ -532,7 +414,7 @@ static void kmsg_arm(struct watch *watch)
 
 	if (watch->kmsg_fd < 0 || wanted == watch->kmsg_armed)
 		return;
-	if (!epoll_ctl(watch->epoll_fd, EPOLL_CTL_MOD, watch->kmsg_fd, &event))
+	if (!epoll_ctl(watch->telling.epoll_fd, EPOLL_CTL_MOD, watch->kmsg_fd, &event))
 		watch->kmsg_armed = wanted;
 }
 
@@ -540,18 +422,18 @@ int watch_run(struct watch *watch)
 {
 	struct epoll_event events[8];
 
-	while (!watch->ended && !watch->output_error) {
-		int count = epoll_wait(watch->epoll_fd, events, 8, wait_ms(watch));
+	while (!watch->telling.ended && !watch->telling.output_error) {
+		int count = epoll_wait(watch->telling.epoll_fd, events, 8, wait_ms(watch));
 
 		if (count < 0 && errno != EINTR)
 			return -errno;
 		take_events(watch, events, count);
-		if (watch->output_error)
+		if (watch->telling.output_error)
 			break;
 		watch_drain(watch);
 		kmsg_arm(watch);
 		if (boot_now_ns() >= watch->ends_ns)
-			end_run(watch, "timeout");
+			telling_end(&watch->telling, "timeout");
 	}
 	return 0;
 }
@@ -562,57 +444,36 @@ static void totals_fill(struct watch *watch)
 	struct tracer_losses losses;
 
 	tracer_losses(watch->tracer, &losses);
-	watch->totals.lost_events += losses.dropped[EV_DROP_INCIDENT];
-	watch->totals.lost_candidates = losses.dropped[EV_DROP_CANDIDATE];
-	watch->totals.lost_process_events = losses.dropped[EV_DROP_PROCESS];
-	watch->totals.bad_records = losses.bad + losses.unknown;
-	watch->totals.missed_hooks = tracer_missed(watch->tracer);
-	watch->totals.evicted = totals.evicted;
-	watch->totals.kmsg_lost = watch->kmsg_lost;
-	watch->totals.lost_signals = losses.dropped[EV_DROP_SIGNAL];
+	watch->telling.totals.lost_events += losses.dropped[EV_DROP_INCIDENT];
+	watch->telling.totals.lost_candidates = losses.dropped[EV_DROP_CANDIDATE];
+	watch->telling.totals.lost_process_events = losses.dropped[EV_DROP_PROCESS];
+	watch->telling.totals.bad_records = losses.bad + losses.unknown;
+	watch->telling.totals.missed_hooks = tracer_missed(watch->tracer);
+	watch->telling.totals.evicted = totals.evicted;
+	watch->telling.totals.kmsg_lost = watch->kmsg_lost;
+	watch->telling.totals.lost_signals = losses.dropped[EV_DROP_SIGNAL];
 	if (watch->killings)
-		watch->totals.lost_signals += killings_evicted(watch->killings);
+		watch->telling.totals.lost_signals += killings_evicted(watch->killings);
 	if (!watch->recorder.growth)
 		return;
-	watch->totals.recorded = true;
-	watch->totals.growth = growth_totals(watch->recorder.growth);
-	watch->totals.lost_samples = losses.dropped[EV_DROP_SAMPLE];
-	watch->totals.arm_count = watch->recorder.arm_count;
-	watch->totals.passes_failed = watch->recorder.passes_failed;
-	watch->totals.pass_ns = watch->recorder.passes > 1
-					? watch->recorder.spent_ns / (watch->recorder.passes - 1)
-					: 0;
-}
-
-void watch_start_line(struct watch *watch)
-{
-	char line[8192];
-	struct buf buf;
-
-	if (!watch->options->json)
-		return;
-	buf_init(&buf, line, sizeof(line));
-	watch->sink.wall_minus_boot_ns = clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_BOOTTIME);
-	if (!json_start(&buf, &watch->sink, boot_now_ns()))
-		watch_print(watch, buf.data, buf.len);
+	watch->telling.totals.recorded = true;
+	watch->telling.totals.growth = growth_totals(watch->recorder.growth);
+	watch->telling.totals.lost_samples = losses.dropped[EV_DROP_SAMPLE];
+	watch->telling.totals.arm_count = watch->recorder.arm_count;
+	watch->telling.totals.passes_failed = watch->recorder.passes_failed;
+	watch->telling.totals.pass_ns =
+		watch->recorder.passes > 1 ? watch->recorder.spent_ns / (watch->recorder.passes - 1)
+					   : 0;
 }
 
 void watch_finish(struct watch *watch)
 {
-	const char *reason = watch->totals.reason;
-	char line[8192];
-	struct buf buf;
+	const char *reason = watch->telling.totals.reason;
 
 	watch_drain(watch);
 	incidents_stop(watch->incidents, boot_now_ns());
 	finish_closed(watch);
 	watch_kills_tell(watch, UINT64_MAX);
 	totals_fill(watch);
-	watch->totals.reason = watch->output_error ? "output-closed" : reason;
-	if (!watch->options->json || watch->output_error)
-		return;
-	buf_init(&buf, line, sizeof(line));
-	watch->sink.wall_minus_boot_ns = clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_BOOTTIME);
-	if (!json_stop(&buf, &watch->sink, boot_now_ns(), &watch->totals))
-		watch_print(watch, buf.data, buf.len);
+	telling_stop(&watch->telling, reason);
 }

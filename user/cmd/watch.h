@@ -12,6 +12,7 @@
 #include "cmd/options.h"
 #include "cmd/recorder.h"
 #include "cmd/stream.h"
+#include "cmd/telling.h"
 #include "judge/judgement.h"
 #include "judge/kills.h"
 #include "model/capture.h"
@@ -24,11 +25,11 @@
 
 struct watch {
 	const struct live_options *options;
+	struct telling telling;
 	struct host_facts host;
 	struct hooks hooks;
 	struct coverage coverage;
 	struct capture_run run; /* what sinks and a store are told of this run */
-	struct sink_context sink;
 	struct keeper *keeper; /* the store beside it; NULL: none */
 	struct names names;
 	struct tracer *tracer;
@@ -39,18 +40,11 @@ struct watch {
 	int kmsg_fd; /* below 0: not readable, and why */
 	struct joiner *joiner; /* reports out of it; NULL where it is not readable */
 	bool kmsg_armed; /* woken by it */
-	int signal_fd, timer_fd, epoll_fd;
-	int probe_fd; /* -1: nobody may ask */
+	int timer_fd;
 	struct table_sizes sizes;
 	uint64_t ends_ns; /* CLOCK_BOOTTIME; UINT64_MAX: no end */
 	uint64_t kmsg_lost;
-	uint64_t told; /* records written */
 	uint64_t lost_told; /* lost records that a record of an incident has told of */
-	struct run_totals totals;
-	bool silent; /* nothing goes to stdout, or nothing more */
-	int print_error; /* -errno of stdout, which a store outlives */
-	int output_error; /* -errno of stdout; ends the loop */
-	bool ended;
 	struct judgement judgement; /* of the incident in hand */
 	struct kill_judgement kill_judgement; /* of the kill in hand */
 };
@@ -65,9 +59,6 @@ void watch_close(struct watch *watch);
 /* A joined_fn: `arg` is a struct watch. */
 void watch_report(void *arg, const struct joined_report *report);
 
-/* To stdout, unless nothing goes there. */
-void watch_print(struct watch *watch, const char *data, size_t len);
-
 /* Takes what is in the ring, without waiting. */
 void watch_drain(struct watch *watch);
 
@@ -77,9 +68,6 @@ int watch_run(struct watch *watch);
 
 /* Ends: drains, tells what is still open, and the stop line. */
 void watch_finish(struct watch *watch);
-
-/* The start line of NDJSON. */
-void watch_start_line(struct watch *watch);
 
 uint64_t boot_now_ns(void);
 

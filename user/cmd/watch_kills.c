@@ -6,12 +6,9 @@
 #include <string.h>
 #include <time.h>
 
-#include "base/buf.h"
 #include "cmd/filter.h"
 #include "facts/pressure.h"
 #include "sink/kill.h"
-
-#define RECORD_BYTES (256U << 10) /* every byte of every name escaped */
 
 int watch_kills_open(struct watch *watch)
 {
@@ -42,8 +39,8 @@ static void store(struct watch *watch, const struct killing *killing)
 {
 	const struct verdict *verdict = &watch->kill_judgement.verdicts[0];
 	struct store_kill_told told = {
-		.time_real_ns = (int64_t)killing->time_ns + watch->sink.wall_minus_boot_ns,
-		.wall_minus_boot_ns = watch->sink.wall_minus_boot_ns,
+		.time_real_ns = (int64_t)killing->time_ns + watch->telling.sink.wall_minus_boot_ns,
+		.wall_minus_boot_ns = watch->telling.sink.wall_minus_boot_ns,
 	};
 
 	snprintf(told.by, sizeof(told.by), "%s", OOMSNOOP_VERSION);
@@ -54,25 +51,15 @@ static void store(struct watch *watch, const struct killing *killing)
 
 static void emit(struct watch *watch, const struct killing *killing)
 {
-	static char record[RECORD_BYTES];
-	struct buf buf;
-	int error;
+	struct telling *telling = &watch->telling;
+	struct buf *buf = telling_begin(telling);
 
-	if (watch->silent)
-		return;
-	buf_init(&buf, record, sizeof(record));
-	if (watch->told && !watch->options->json)
-		buf_putc(&buf, '\n');
-	error = watch->options->json
-			? json_kill(&buf, &watch->sink, killing, &watch->kill_judgement)
-			: text_kill(&buf, &watch->sink, killing, &watch->kill_judgement);
-	if (error) {
-		fprintf(stderr, "oomsnoop: the record of kill %u does not fit and is lost\n",
-			killing->number);
-		return;
-	}
-	watch_print(watch, buf.data, buf.len);
-	watch->told++;
+	if (buf)
+		telling_commit(telling,
+			watch->options->json
+				? json_kill(buf, &telling->sink, killing, &watch->kill_judgement)
+				: text_kill(buf, &telling->sink, killing, &watch->kill_judgement),
+			"kill", killing->number);
 }
 
 static void tell(struct watch *watch, struct killing *killing)
@@ -87,9 +74,9 @@ static void tell(struct watch *watch, struct killing *killing)
 		killing, tracer_burst(watch->tracer, killing->sender_tgid, killing->burst_ns));
 	judge_killing(killing, &watch->host, &watch->kill_judgement);
 	clock_gettime(CLOCK_REALTIME, &wall);
-	watch->sink.wall_minus_boot_ns =
+	watch->telling.sink.wall_minus_boot_ns =
 		wall.tv_sec * 1000000000LL + wall.tv_nsec - (int64_t)boot_now_ns();
-	watch->totals.other_kills++;
+	watch->telling.totals.other_kills++;
 	if (watch->keeper)
 		store(watch, killing);
 	emit(watch, killing);
@@ -99,7 +86,7 @@ void watch_kills_tell(struct watch *watch, uint64_t now_ns)
 {
 	struct killing *killing;
 
-	while (watch->killings && !watch->output_error &&
+	while (watch->killings && !watch->telling.output_error &&
 		(killing = killings_next_closed(watch->killings, now_ns))) {
 		/* One that was closed early has not been looked at. */
 		watch_kills_gather(watch);
