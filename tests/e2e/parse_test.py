@@ -136,7 +136,12 @@ def test_inputs(results, binary, folder):
     errors = list(same(run))
     if '1 copies' not in run.err:
         errors.append(f'says {run.err!r}')
+    if 'newest first' in run.err:
+        errors.append(f'says {run.err!r}')
     results.add('the same file twice is one kill', errors)
+    around = '\n'.join(reversed(REPORT.splitlines())) + '\n'
+    run = Run(binary, '--json', stdin=around.encode())
+    results.add('newest first', [] if 'newest first' in run.err else [f'says {run.err!r}'])
 
 
 def test_statuses(results, binary, folder):

@@ -299,6 +299,36 @@ static void test_order_without_ceiling(void **state)
 	free(log);
 }
 
+/* Old kernels print for each cgroup what it holds itself; a log that left the victim's out would
+ * show 64 MiB that nobody holds. */
+static void test_parts_without_the_victims(void **state)
+{
+	static const char head[] =
+		"Task in /pod/app killed as a result of limit of /pod\n"
+		"memory: usage 65536kB, limit 65536kB, failcnt 1\n"
+		"memory+swap: usage 65536kB, limit 65536kB, failcnt 0\n"
+		"kmem: usage 0kB, limit 9007199254740988kB, failcnt 0\n"
+		"Memory cgroup stats for /pod: cache:0KB rss:0KB mapped_file:0KB swap:0KB\n";
+	static const char part[] =
+		"Memory cgroup stats for /pod/app: cache:0KB rss:65000KB mapped_file:0KB swap:0KB\n";
+	static const char kill[] =
+		"Memory cgroup out of memory: Kill process 10 (app) score 900 or sacrifice child\n"
+		"Killed process 10 (app) total-vm:90000kB, anon-rss:65000kB, file-rss:0kB\n";
+	char text[2048];
+	struct log_result *log;
+
+	(void)state;
+	snprintf(text, sizeof(text), "%s%s%s", head, part, kill);
+	log = log_of(text);
+	assert_int_equal(log->incidents[0].stat.anon_bytes, 65000 << 10);
+	free(log);
+	snprintf(text, sizeof(text), "%s%s", head, kill);
+	log = log_of(text);
+	assert_int_equal(log->incidents[0].stat.anon_bytes, UNKNOWN_U64);
+	assert_true(log_misses(log, 0, "composition"));
+	free(log);
+}
+
 /* --- time --- */
 
 static void test_times(void **state)
@@ -422,6 +452,7 @@ int main(void)
 		cmocka_unit_test(test_no_limit),
 		cmocka_unit_test(test_swap_counter_below_memory),
 		cmocka_unit_test(test_order_without_ceiling),
+		cmocka_unit_test(test_parts_without_the_victims),
 		cmocka_unit_test(test_times),
 		cmocka_unit_test(test_repeated),
 		cmocka_unit_test(test_copies),

@@ -32,6 +32,7 @@
  * go, or a piece at a time. */
 #define QUIET_MS 1000
 #define CUT_MS 10000
+#define BACKWARDS 3 /* steps back in time; one or two are of another file, or of a clock set */
 
 struct parse_options {
 	bool json, quiet;
@@ -149,6 +150,8 @@ struct parse_run {
 	struct sink_context context;
 	struct host_facts host;
 	uint64_t told, killed, cut;
+	int64_t last_ns; /* the last stamp, and how often the next was later, or earlier */
+	uint64_t later, earlier;
 	bool unreadable;
 	int journal_status;
 	int output_error;
@@ -220,10 +223,23 @@ static void tell(void *arg, const struct klog_report *report)
 	keep_or_put(run, &buf);
 }
 
+/* What a web page of logs hands out is often newest first: a report in that order is no report. */
+static void note_order(struct parse_run *run, const struct klog_stamp *stamp)
+{
+	int64_t now = stamp->has_mono ? (int64_t)stamp->mono_ns : stamp->wall_ns;
+
+	if (!stamp->has_mono && !stamp->has_wall)
+		return;
+	run->later += now > run->last_ns;
+	run->earlier += now < run->last_ns;
+	run->last_ns = now;
+}
+
 static void take_record(void *arg, const struct klog_record *record)
 {
 	struct parse_run *run = arg;
 
+	note_order(run, record->stamp);
 	klog_reports_record(run->reports, record);
 }
 
@@ -323,6 +339,10 @@ static void tell_end(const struct parse_run *run)
 		fprintf(stderr,
 			"oomsnoop: parse: %llu copies of a kill told before were passed over\n",
 			copies);
+	if (run->earlier >= BACKWARDS && run->earlier > run->later)
+		fprintf(stderr,
+			"oomsnoop: parse: the lines are newest first, so reports cannot be put together: "
+			"turn the log around, as `tac' does\n");
 	if (page_taken(run->page) != run->told)
 		fprintf(stderr, "oomsnoop: parse: %llu of %llu incidents are as asked for\n",
 			(unsigned long long)page_taken(run->page), (unsigned long long)run->told);

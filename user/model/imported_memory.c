@@ -75,7 +75,10 @@ void imported_limit(struct incident *ret, const struct klog_report *report, uint
 	level->swap_max_pages = limit_pages(report->limit_kb[swap], page_size);
 	if (memsw)
 		level->kmem_usage_pages = usage_pages(report->usage_kb[KLOG_USAGE_KMEM], page_size);
-	ret->stat = report->stat;
+	/* Of what is below the limit's cgroup the victim's part is the one that must not be left
+	 * out: the rest would be taken for memory that no process holds. */
+	if (!report->stats_in_parts || report->stats_of_task || !report->has_task_path)
+		ret->stat = report->stat;
 	if (ret->stat.kernel_bytes == UNKNOWN_U64 && memsw && ret->stat.slab_bytes == UNKNOWN_U64 &&
 		report->usage_kb[KLOG_USAGE_KMEM] != UNKNOWN_U64)
 		ret->stat.kernel_bytes = report->usage_kb[KLOG_USAGE_KMEM] * KB_BYTES;

@@ -92,6 +92,8 @@ struct klog_report {
 	bool has_group;
 	uint64_t usage_kb[4], limit_kb[4], failcnt[4]; /* by enum klog_usage */
 	bool has_stats;
+	bool stats_in_parts; /* a line for each cgroup, of what it holds itself */
+	bool stats_of_task; /* the victim's cgroup is among them */
 	struct cgroup_stat stat;
 
 	bool has_mem_info;

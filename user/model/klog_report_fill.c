@@ -194,8 +194,12 @@ static void fill_stats(struct klog_report *report, const struct klog_line *line)
 	}
 	report->has_stats = true;
 	report->constraint = KLOG_CONSTRAINT_MEMCG;
-	if (scan_left(&line->stats.list))
-		fill_list(&report->stat, line->stats.list);
+	if (!scan_left(&line->stats.list))
+		return;
+	fill_list(&report->stat, line->stats.list);
+	report->stats_in_parts = true;
+	if (report->has_task_path && scan_equals(&line->stats.path, report->task_path))
+		report->stats_of_task = true;
 }
 
 /* Version 1 prints what the cgroup itself holds first, then with all below it, as its files do. */

@@ -87,7 +87,9 @@ void klog_hand_back(struct klog_report *newer, struct klog_report *older)
 	if (!older->has_stats && newer->has_stats) {
 		older->has_stats = true;
 		older->stat = newer->stat;
-		newer->has_stats = false;
+		older->stats_in_parts = newer->stats_in_parts;
+		older->stats_of_task = newer->stats_of_task;
+		newer->has_stats = newer->stats_in_parts = newer->stats_of_task = false;
 		memset(&newer->stat, 0xff, sizeof(newer->stat));
 	}
 }
