@@ -86,30 +86,12 @@ struct last_signals_map {
 };
 extern struct last_signals_map last_signals SEC(".maps");
 
-/* Who was sent SIGTERM, and by whom: told with the SIGKILL that may follow. */
-#define TERMS_TRACKED 4096
-
-struct term {
-	u64 task; /* whose address that was sent to: of another process, should the pid come back */
-	u64 start_ns; /* of the target */
-	u64 first_ns; /* of this sender's */
-	u32 sender;
-	u32 count;
-};
-
-struct terms_map {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, TERMS_TRACKED);
-	__type(key, u32);
-	__type(value, struct term);
-};
-extern struct terms_map terms SEC(".maps");
-
 /* Defined in state.bpf.c. */
 extern struct oom_scope scope;
 extern __u32 last_number;
 extern __u64 drops[EV_DROP_COUNT];
 extern struct ev_burst bursts[EV_BURSTS];
+extern struct ev_term terms[EV_TERMS];
 extern __u64 signals_second;
 extern __u32 signals_told;
 extern const volatile bool kills_traced;

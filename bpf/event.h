@@ -459,6 +459,22 @@ struct ev_burst {
 	__u32 count;
 };
 
+/* Who was sent SIGTERM, and by whom: told with the SIGKILL that may follow. One place for each pid
+ * modulo their number, and the last one has it: no map is as cheap, and a machine that ends
+ * thousands of processes at once does not have each of them killed after it. */
+#define EV_TERMS 4096
+
+struct ev_term {
+	__u64 task; /* whose address that was sent to: of another process, should the pid come back
+		     */
+	__u64 start_ns; /* of the target */
+	__u64 first_ns; /* of this sender's */
+	__u64 jiffies; /* when that was looked at */
+	__u32 tgid;
+	__u32 sender;
+	__u32 count;
+};
+
 /* Why a record never reached the ring; index into the kernel side's table of drops. */
 enum ev_drop {
 	EV_DROP_INCIDENT = 0, /* a record of an incident: the ring was full */

@@ -30,6 +30,7 @@
 #define ANCESTORS 32
 /* A SIGTERM this long ago has nothing to do with a SIGKILL. */
 #define TERM_NS 600000000000ULL
+#define TERM_JIFFIES 60000 /* a minute where the tick is fastest, ten where it is slowest */
 
 /* --- those who die only because they share the victim's memory --- */
 
@@ -131,35 +132,53 @@ static __always_inline u32 burst_take(u32 sender, u64 now, u64 *ret_began)
 
 /* --- SIGTERM: remembered --- */
 
-/* Some programs send many and handle them: what is known already costs a look-up. */
-static __always_inline int term_remember(struct task_struct *task)
+static __always_inline struct ev_term *term_of(u32 tgid)
 {
-	u32 tgid = BPF_CORE_READ(task, tgid), sender = bpf_get_current_pid_tgid() >> 32;
-	struct term *known = bpf_map_lookup_elem(&terms, &tgid);
-	u64 now = bpf_ktime_get_boot_ns();
-	struct term term = {
-		.task = address_of(task),
-		.first_ns = now,
-		.sender = sender,
-		.count = 1,
-	};
+	return &terms[tgid & (EV_TERMS - 1)];
+}
 
-	if (known && known->sender == sender && known->task == term.task &&
-		now - known->first_ns < TERM_NS) {
-		known->count++;
-		return 0;
+/* Another one's, or the first for long. A CPU that does the same for another process at this very
+ * moment may mix with it: what has both the pid and the start of the target is believed. */
+static __always_inline void term_begin(
+	struct ev_term *term, struct task_struct *task, u32 tgid, u32 sender)
+{
+	term->task = 0;
+	barrier();
+	term->start_ns = BPF_CORE_READ(task, group_leader, start_boottime);
+	term->first_ns = bpf_ktime_get_boot_ns();
+	term->jiffies = bpf_jiffies64();
+	term->tgid = tgid;
+	term->sender = sender;
+	term->count = 1;
+	barrier();
+	term->task = address_of(task);
+}
+
+/* Some programs send many and handle them: what is known already takes neither a map nor a clock,
+ * but for the kernel's own tick. */
+static __always_inline void term_remember(struct task_struct *task, u32 tgid)
+{
+	struct ev_term *term = term_of(tgid);
+	u32 sender = bpf_get_current_pid_tgid() >> 32;
+
+	if (term->task != address_of(task) || term->sender != sender) {
+		term_begin(term, task, tgid, sender);
+		return;
 	}
-	term.start_ns = BPF_CORE_READ(task, group_leader, start_boottime);
-	bpf_map_update_elem(&terms, &tgid, &term, BPF_ANY);
-	return 0;
+	term->count++;
+	if (bpf_jiffies64() - term->jiffies < TERM_JIFFIES)
+		return;
+	term->jiffies = bpf_jiffies64();
+	if (bpf_ktime_get_boot_ns() - term->first_ns > TERM_NS)
+		term_begin(term, task, tgid, sender);
 }
 
 static __always_inline void term_fill(struct ev_signal *e)
 {
-	u32 tgid = e->tgid;
-	struct term *term = bpf_map_lookup_elem(&terms, &tgid);
+	struct ev_term *term = term_of(e->tgid);
 
-	if (!term || term->start_ns != e->start_ns || e->hdr.time_ns - term->first_ns > TERM_NS)
+	if (term->tgid != e->tgid || term->start_ns != e->start_ns ||
+		e->hdr.time_ns - term->first_ns > TERM_NS)
 		return;
 	e->flags |= EV_SIGNAL_TERM;
 	e->term_ns = term->first_ns;
@@ -457,13 +476,7 @@ static __always_inline bool signal_kills(int sig, u64 info, struct task_struct *
 			return false;
 		return kills_traced && takes_effect(task, result);
 	}
-	if (!kills_traced)
-		return false;
-	if (sig == SIGNAL_TERM) {
-		term_remember(task);
-		return false;
-	}
-	return fault_kills(sig, info, task);
+	return kills_traced && fault_kills(sig, info, task);
 }
 
 SEC("?tp_btf/signal_generate")
@@ -472,8 +485,14 @@ int BPF_PROG(signal_tp, int sig, struct kernel_siginfo *info, struct task_struct
 {
 	struct ev_signal *e;
 
-	if (!(SIGNALS_TAKEN >> (sig & 63) & 1) ||
-		!signal_kills(sig, address_of(info), task, result))
+	if (!(SIGNALS_TAKEN >> (sig & 63) & 1))
+		return 0;
+	if (sig == SIGNAL_TERM) {
+		if (kills_traced)
+			term_remember(task, task->tgid);
+		return 0;
+	}
+	if (!signal_kills(sig, address_of(info), task, result))
 		return 0;
 	e = signal_begin(sig, address_of(info), task, group, result);
 	if (!e)
@@ -491,8 +510,14 @@ int BPF_PROG(signal_raw_tp, int sig, struct kernel_siginfo *info, struct task_st
 {
 	struct ev_signal *e;
 
-	if (!(SIGNALS_TAKEN >> (sig & 63) & 1) ||
-		!signal_kills(sig, address_of(info), task, result))
+	if (!(SIGNALS_TAKEN >> (sig & 63) & 1))
+		return 0;
+	if (sig == SIGNAL_TERM) {
+		if (kills_traced)
+			term_remember(task, BPF_CORE_READ(task, tgid));
+		return 0;
+	}
+	if (!signal_kills(sig, address_of(info), task, result))
 		return 0;
 	e = signal_begin(sig, address_of(info), task, group, result);
 	if (e)

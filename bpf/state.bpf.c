@@ -10,7 +10,6 @@ struct killed_mms_map killed_mms SEC(".maps");
 struct percpu_offsets_map percpu_offsets SEC(".maps");
 struct scan_candidates_map scan_candidates SEC(".maps");
 struct last_signals_map last_signals SEC(".maps");
-struct terms_map terms SEC(".maps");
 struct process_counts_map process_counts SEC(".maps");
 struct cgroup_counts_map cgroup_counts SEC(".maps");
 struct fault_batches_map fault_batches SEC(".maps");
@@ -21,6 +20,7 @@ __u64 drops[EV_DROP_COUNT] = {};
 __u64 sample_pages = 4096;
 bool counting = false;
 struct ev_burst bursts[EV_BURSTS] = {};
+struct ev_term terms[EV_TERMS] = {};
 __u64 signals_second = 0; /* the second in hand, and how many signals were told in it */
 __u32 signals_told = 0;
 

@@ -87,6 +87,13 @@ class Watch:
             and record.get('victim_cgroup', '').startswith(cgroup)
         )
 
+    def told_in(self, cgroup):
+        """The record of a SIGKILL to somebody below a cgroup that was not the OOM killer's."""
+        return self.wait(
+            lambda record: record['type'] == 'kill'
+            and record.get('target_cgroup', '').startswith(cgroup)
+        )
+
     def close(self):
         """Once it was told to end."""
         try:
@@ -203,10 +210,14 @@ def wanted_of(container):
     }
 
 
-def identity_errors(record, container):
+def names_errors(record, container):
     wanted = wanted_of(container)
     for name in IDENTITY:
         yield from differ(name, record.get(name), wanted.get(name))
+
+
+def identity_errors(record, container):
+    yield from names_errors(record, container)
     yield from differ('victim_cgroup', record.get('victim_cgroup'), container.own)
 
 
@@ -401,7 +412,54 @@ def group(world, runtime):
         yield f'the victims are {[(one["pid"], one["why"]) for one in victims]}'
 
 
-EACH = (first_process, child, removed_at_once, tracer_in_container)
+def deaf(world, runtime, name):
+    """A container that runs, and whose first process takes no SIGTERM."""
+    container = world.new(runtime, name)
+    said = world.place.out / f'{name}-{runtime.label}'
+    script = f'trap "" TERM; echo >/out/{said.name}; while :; do sleep 1000; done'
+    runtime.start(container, '/bin/sh', '-c', script, mounts=[(said.parent, '/out', 'rw')])
+    if not container.id:
+        runtime.learn(container)
+    until(said.exists, 'the container\'s word')
+    return container
+
+
+def killed_errors(world, container):
+    """It was the runtime and nobody else, and no OOM kill."""
+    record = world.watch.told_in(container.cgroup)
+    yield from names_errors(record, container)
+    yield from differ('target_cgroup', record.get('target_cgroup'), container.own)
+    yield from differ('target_container_pid', record.get('target_container_pid'), 1)
+    yield from differ('sender_kind', record.get('sender_kind'), 'container-runtime')
+    yield from differ('verdicts', [one['id'] for one in record['verdicts']], ['cgroup-killed'])
+    of_it = [one for one in world.watch.records
+             if one.get('victim_cgroup', '').startswith(container.cgroup)]
+    yield from differ('OOM kills in it', of_it, [])
+
+
+def stopped(world, runtime):
+    """SIGTERM, the time that it was given, SIGKILL."""
+    container = deaf(world, runtime, 'stopped')
+    runtime.stop_within(container, 1)
+    yield from killed_errors(world, container)
+    record = world.watch.told_in(container.cgroup)
+    yield from differ('sigterm_count', record.get('sigterm_count'), 1)
+    # The runtimes' own timer is not to the millisecond.
+    if not 900 <= record.get('sigterm_ms_before', 0) < 1000 * PATIENCE:
+        yield f'SIGTERM {record.get("sigterm_ms_before")} ms before'
+    if ' after SIGTERM' not in record['verdicts'][0]['claim']:
+        yield f'the claim is {record["verdicts"][0]["claim"]}'
+
+
+def killed(world, runtime):
+    container = deaf(world, runtime, 'killed')
+    runtime.stop(container, 'KILL')
+    yield from killed_errors(world, container)
+    record = world.watch.told_in(container.cgroup)
+    yield from differ('sigterm_ms_before', record.get('sigterm_ms_before'), None)
+
+
+EACH = (first_process, child, removed_at_once, stopped, killed, tracer_in_container)
 EACH_V2 = (group,)
 ONCE = {
     pod_limit: 'containerd',

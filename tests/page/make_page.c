@@ -33,6 +33,25 @@ static void page_points(void)
 	fix_page.chart = NULL;
 }
 
+static void add_kills(int64_t kill_ns)
+{
+	static struct html_kill kills[2];
+
+	for (unsigned int i = 0; i < 2; i++) {
+		kills[i].time_ns = kill_ns + (i ? 2 : -90) * (int64_t)CHART_SEC;
+		kills[i].near = i;
+		kills[i].verdict = (struct verdict) {.id = "cgroup-killed",
+			.confidence = CONFIDENCE_CERTAIN,
+			.evidence_count = 1};
+		snprintf(kills[i].verdict.claim, sizeof(kills[i].verdict.claim),
+			"Not the OOM killer: runc (pid %u) sent SIGKILL to <img src=x>", 700 + i);
+		snprintf(kills[i].verdict.evidence[0], sizeof(kills[i].verdict.evidence[0]),
+			"sender runc, pid %u", 700 + i);
+	}
+	fix_page.kills = kills;
+	fix_page.kill_count = fix_page.kill_total = 2;
+}
+
 static void page_gaps(void)
 {
 	static struct store_gap gap;
@@ -55,6 +74,7 @@ static void page_gaps(void)
 	fix_page.neighbours = others;
 	fix_page.neighbour_count = 3;
 	fix_page.neighbour_total = 40;
+	add_kills(kill_ns + fix_context.wall_minus_boot_ns);
 }
 
 static const struct {

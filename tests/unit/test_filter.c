@@ -197,6 +197,25 @@ static void changes_are_asked_for_by_name_too(void **state)
 	assert_true(filter_pressure(&options, &pressure, "", NULL));
 }
 
+static void kills_are_chosen_by_the_names_of_their_target(void **state)
+{
+	static struct killing killing;
+	struct live_options options = {.names = {.pod = "bert-*"}};
+
+	(void)state;
+	killing.target_count = 1;
+	strcpy(killing.target_cgroup, "/kubepods/pod" UID "/9f3c41d2a0b1");
+	assert_false(filter_killing(&options, &killing));
+	strcpy(killing.names.pod, "bert-0");
+	strcpy(killing.names.namespace, "train");
+	strcpy(killing.names.container, "trainer");
+	assert_true(filter_killing(&options, &killing));
+	options.names = (struct names_filter) {.namespace = "train", .container = "trainer"};
+	assert_true(filter_killing(&options, &killing));
+	options.names.namespace = "other";
+	assert_false(filter_killing(&options, &killing));
+}
+
 #define TEST(name) cmocka_unit_test_setup(name, two_victims)
 
 int main(void)
@@ -214,6 +233,7 @@ int main(void)
 		TEST(names_match_as_names_uids_ids_and_patterns),
 		TEST(names_that_are_not_known_match_nothing),
 		TEST(changes_are_asked_for_by_name_too),
+		TEST(kills_are_chosen_by_the_names_of_their_target),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -317,6 +317,40 @@ static void victims_are_listed_when_there_are_more(void **state)
 		   "511\xc2\xa0more: their cgroup hit");
 }
 
+static void kills_of_others_are_told(void **state)
+{
+	static struct html_kill kills[2];
+
+	(void)state;
+	page_plain();
+	for (unsigned int i = 0; i < 2; i++) {
+		kills[i].time_ns = (int64_t)FIX_TIME_NS + fix_context.wall_minus_boot_ns +
+				   (i ? 2 : -90) * (int64_t)CHART_SEC;
+		kills[i].near = i;
+		kills[i].verdict = (struct verdict) {.id = "killed-by-process",
+			.confidence = CONFIDENCE_LIKELY,
+			.evidence_count = 1};
+		snprintf(kills[i].verdict.claim, sizeof(kills[i].verdict.claim),
+			"Not the OOM killer: <b>%u", i);
+		snprintf(kills[i].verdict.evidence[0], sizeof(kills[i].verdict.evidence[0]),
+			"sender \x1b%u", i);
+	}
+	fix_page.kills = kills;
+	fix_page.kill_count = 2;
+	fix_page.kill_total = 102;
+	markup_reset();
+	assert_int_equal(html_page(&fix_page, take_markup, NULL), 0);
+	assert_well_formed();
+	assert_has("102 kills that were not the OOM killer's");
+	assert_has("the last 2 are told; 1 of them (marked)");
+	assert_has("<summary>Not the OOM killer: &lt;b&gt;0</summary>");
+	assert_has("<li>sender \\x1b0</li>");
+	assert_has("before</td>");
+	assert_has("<tr class=\"victim\">");
+	make(page_plain);
+	assert_false(has("<section id=\"kills\""));
+}
+
 static void others_and_gaps_are_told(void **state)
 {
 	static struct html_neighbour other = {.id = 12, .time_ns = 1767316800000000000LL};
@@ -418,6 +452,7 @@ int main(void)
 		cmocka_unit_test(without_history_there_is_no_chart),
 		cmocka_unit_test(nobody_killed_is_told_as_such),
 		cmocka_unit_test(victims_are_listed_when_there_are_more),
+		cmocka_unit_test(kills_of_others_are_told),
 		cmocka_unit_test(others_and_gaps_are_told),
 		cmocka_unit_test(the_licence_of_the_chart_goes_with_it),
 		cmocka_unit_test(the_largest_page_is_small_and_quick),

@@ -254,6 +254,9 @@ static void hostile_names_are_harmless(void **state)
 	strcpy(killing.sender_cgroup, hostile);
 	strcpy(killing.target_cgroup, hostile);
 	strcpy(killing.limit_cgroup, hostile);
+	strcpy(killing.names.container, hostile);
+	strcpy(killing.names.pod, hostile);
+	strcpy(killing.names.namespace, hostile);
 	strcpy(killing.targets[0].comm, hostile);
 	json = line();
 	assert_null(strchr(out, '\033'));
@@ -283,6 +286,10 @@ static void the_longest_record_fits(void **state)
 	FILL(killing.target_cmdline);
 	FILL(killing.target_exe);
 	FILL(killing.limit_cgroup);
+	FILL(killing.names.container);
+	FILL(killing.names.pod);
+	FILL(killing.names.namespace);
+	FILL(killing.names.pod_uid);
 	FILL(killing.mapping_name);
 	FILL(killing.oom_comm);
 	FILL(killing.term_comm);
@@ -342,6 +349,69 @@ static void the_first_line_says_it(void **state)
 	assert_non_null(strstr(out, "\n source  tp_btf signal_generate, SIGKILL (SI_USER)\n"));
 }
 
+#define POD "/kubepods/burstable/pod0b5e4f3c-8a77-4c1e-9d2a-6f1d7c1b2a90/"
+#define ID "9f3c41d2a0b19f3c41d2a0b19f3c41d2a0b19f3c41d2a0b19f3c41d2a0b19f3c"
+
+static void is_json(json_t *json, const char *key, const char *wanted)
+{
+	assert_non_null(json_object_get(json, key));
+	assert_string_equal(json_string_value(json_object_get(json, key)), wanted);
+}
+
+static bool is_missing(const char *field)
+{
+	for (unsigned int i = 0; i < judged.missing_count; i++)
+		if (!strcmp(judged.missing[i].field, field))
+			return true;
+	return false;
+}
+
+static void it_is_told_whose_it_was(void **state)
+{
+	struct buf buf;
+	json_t *json;
+
+	(void)state;
+	strcpy(killing.target_cgroup, POD ID);
+	strcpy(killing.names.container, "trainer");
+	strcpy(killing.names.pod, "bert-0");
+	strcpy(killing.names.namespace, "train");
+	killing.names.runtime = RUNTIME_CONTAINERD;
+	judge();
+	assert_false(is_missing("container_name") || is_missing("pod_name"));
+	buf_init(&buf, out, sizeof(out));
+	assert_int_equal(json_kill(&buf, &fix_context, &killing, &judged), 0);
+	json = json_loads(out, 0, NULL);
+	assert_non_null(json);
+	is_json(json, "container_id", ID);
+	is_json(json, "container_name", "trainer");
+	is_json(json, "pod_name", "bert-0");
+	is_json(json, "pod_namespace", "train");
+	is_json(json, "pod_uid", "0b5e4f3c-8a77-4c1e-9d2a-6f1d7c1b2a90");
+	is_json(json, "pod_qos", "burstable");
+	is_json(json, "runtime", "containerd");
+	json_decref(json);
+	buf_init(&buf, out, sizeof(out));
+	assert_int_equal(text_kill(&buf, &fix_context, &killing, &judged), 0);
+	assert_non_null(strstr(out, "\n where   pod train/bert-0, container trainer (containerd "));
+}
+
+static void names_that_are_not_known_are_missing(void **state)
+{
+	(void)state;
+	judge();
+	assert_false(is_missing("container_name") || is_missing("pod_name"));
+	strcpy(killing.target_cgroup, POD ID);
+	killing.names.troubles = NAMES_NO_LOGS;
+	judge();
+	assert_true(is_missing("container_name"));
+	assert_true(is_missing("pod_name"));
+	assert_true(is_missing("pod_namespace"));
+	strcpy(killing.target_cgroup, "/system.slice/cron.service");
+	judge();
+	assert_false(is_missing("container_name") || is_missing("pod_name"));
+}
+
 #define EACH(test) cmocka_unit_test_setup(test, a_kill)
 
 int main(void)
@@ -358,6 +428,8 @@ int main(void)
 		EACH(the_longest_record_fits),
 		EACH(what_is_not_known_is_left_out_and_named),
 		EACH(the_first_line_says_it),
+		EACH(it_is_told_whose_it_was),
+		EACH(names_that_are_not_known_are_missing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -212,7 +212,7 @@ bool filter_pressure(const struct live_options *options, const struct growth_pre
 bool filter_killing(const struct live_options *options, const struct killing *killing)
 {
 	if ((options->cgroup && !cgroup_matches(options->cgroup, killing->target_cgroup)) ||
-		!names_match(&options->names, killing->target_cgroup, NULL))
+		!names_match(&options->names, killing->target_cgroup, &killing->names))
 		return false;
 	if (!options->pid && !options->comm)
 		return true;

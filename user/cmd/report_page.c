@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cmd/report_page_kills.h"
 #include "sink/html.h"
 #include "sink/text_list.h"
 #include "sink/view.h"
@@ -87,6 +88,7 @@ int report_html(struct reading *reading, const struct window *window,
 	int (*write)(const char *data, size_t len, void *arg), void *arg)
 {
 	struct neighbours *neighbours = calloc(1, sizeof(*neighbours));
+	struct page_kills *kills;
 	struct html_page page = {
 		.context = &reading->context,
 		.id = reading->captured->id,
@@ -105,7 +107,14 @@ int report_html(struct reading *reading, const struct window *window,
 	page.neighbours = neighbours->list;
 	page.neighbour_count = neighbours->count;
 	page.neighbour_total = neighbours->total;
+	kills = page_kills_load(reading, window);
+	if (kills) {
+		page.kills = kills->list;
+		page.kill_count = kills->count;
+		page.kill_total = kills->total;
+	}
 	err = html_page(&page, write, arg);
+	free(kills);
 	free(neighbours);
 	return err;
 }

@@ -8,6 +8,7 @@
 
 #include "cmd/filter.h"
 #include "facts/pressure.h"
+#include "judge/whose.h"
 #include "sink/kill.h"
 
 int watch_kills_open(struct watch *watch)
@@ -16,6 +17,16 @@ int watch_kills_open(struct watch *watch)
 		return 0;
 	watch->killings = killings_new(watch->names.processes, watch->names.cgroups);
 	return watch->killings ? 0 : -errno;
+}
+
+/* What is not known yet is looked for, and once more when it is told. */
+static void take_names(struct watch *watch, struct killing *killing)
+{
+	const struct container_names *names = containers_of(watch->names.containers,
+		watch->names.reader, killing->target_cgroup, boot_now_ns());
+
+	if (names)
+		killing->names = *names;
 }
 
 void watch_kills_gather(struct watch *watch)
@@ -31,8 +42,24 @@ void watch_kills_gather(struct watch *watch)
 		if (watch->names.mounted && killing->target_cgroup[0])
 			read_cgroup_pressure(&watch->names.mount, killing->target_cgroup,
 				&killing->cgroup_pressure);
+		take_names(watch, killing);
 		killing->gathered = true;
 	}
+}
+
+static void tell_whose(struct store_kill_told *told, const struct killing *killing,
+	const struct container_path *where)
+{
+	const struct container_names *names = &killing->names;
+	const char *runtime = container_runtime_name(whose_runtime(where, names));
+
+	memcpy(told->container_id, where->id, sizeof(told->container_id));
+	snprintf(told->container_name, sizeof(told->container_name), "%s",
+		names->container[0] ? names->container : where->name);
+	snprintf(told->pod_uid, sizeof(told->pod_uid), "%s",
+		where->pod_uid[0] ? where->pod_uid : names->pod_uid);
+	snprintf(told->runtime, sizeof(told->runtime), "%s", runtime ? runtime : "");
+	memcpy(told->unit, where->unit, sizeof(told->unit));
 }
 
 static void store(struct watch *watch, const struct killing *killing)
@@ -46,6 +73,7 @@ static void store(struct watch *watch, const struct killing *killing)
 	snprintf(told.by, sizeof(told.by), "%s", OOMSNOOP_VERSION);
 	snprintf(told.first_verdict, sizeof(told.first_verdict), "%s", verdict->id);
 	snprintf(told.claim, sizeof(told.claim), "%s", verdict->claim);
+	tell_whose(&told, killing, &watch->kill_judgement.where);
 	keeper_kill(watch->keeper, killing, &told);
 }
 
@@ -68,6 +96,7 @@ static void tell(struct watch *watch, struct killing *killing)
 
 	if (watch->options->kills == KILLS_FOREIGN && !killing_is_foreign(killing))
 		return;
+	take_names(watch, killing);
 	if (!filter_killing(watch->options, killing))
 		return;
 	killing_counted(

@@ -8,6 +8,7 @@
 #include "base/buf.h"
 #include "base/units.h"
 #include "judge/verdict_parts.h"
+#include "judge/whose.h"
 
 #define SIGNAL_BUS 7
 #define SIGNAL_KILL 9
@@ -526,6 +527,25 @@ static void lacks(struct kill_judgement *ret, bool is_missing, const char *field
 		ret->missing[ret->missing_count++] = (struct missing) {field, why};
 }
 
+static void judge_names(const struct killing *killing, struct kill_judgement *ret)
+{
+	const struct container_names *names = &killing->names;
+	const char *why = whose_unknown_why(names);
+	const struct container_path *where = &ret->where;
+	enum container_runtime runtime = whose_runtime(where, names);
+	struct names_wanted wanted;
+
+	if (names_wanted_of(where, &wanted))
+		lacks(ret, !names->container[0] && !where->name[0], "container_name",
+			names->sandbox ? "it is the pod's sandbox, which has no name" : why);
+	if (!where->pod_uid[0] && !names->pod_uid[0])
+		return;
+	if (runtime == RUNTIME_PODMAN)
+		why = "Podman keeps the names of pods in a database of its own";
+	lacks(ret, !names->pod[0], "pod_name", why);
+	lacks(ret, !names->namespace[0] && runtime != RUNTIME_PODMAN, "pod_namespace", why);
+}
+
 static void judge_lacks(const struct killing *killing, struct kill_judgement *ret)
 {
 	lacks(ret, !killing->sender_cmdline[0] && !(killing->flags & EV_SIGNAL_KTHREAD),
@@ -540,6 +560,7 @@ static void judge_lacks(const struct killing *killing, struct kill_judgement *re
 		"no level of the target's chain has a limit");
 	lacks(ret, killing->pressure.some == UNKNOWN_U64, "pressure_some_percent",
 		"the kernel keeps no account of memory pressure (CONFIG_PSI), or not here");
+	judge_names(killing, ret);
 }
 
 void judge_killing(
@@ -555,6 +576,7 @@ void judge_killing(
 
 	memset(ret, 0, sizeof(*ret));
 	ret->killer = killer_of(&facts);
+	parse_container_path(killing->target_cgroup, &ret->where);
 	name_both(&scene);
 	judge_cleanup(&scene);
 	judge_daemon(&scene);

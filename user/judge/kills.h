@@ -4,6 +4,7 @@
 #ifndef OOMSNOOP_JUDGE_KILLS_H
 #define OOMSNOOP_JUDGE_KILLS_H
 
+#include "facts/container.h"
 #include "judge/judgement.h"
 #include "judge/killer.h"
 #include "model/killing.h"
@@ -13,6 +14,7 @@
 
 struct kill_judgement {
 	struct killer killer;
+	struct container_path where; /* out of the first target's path */
 	unsigned int verdict_count; /* at least one */
 	struct verdict verdicts[KILL_VERDICTS];
 	unsigned int missing_count;

@@ -15,13 +15,17 @@ const char *whose_place(const struct incident *incident, int limit_level)
 	return incident->level_paths[limit_level];
 }
 
+/* What is learnt is of a container: a path may name a Slurm job around it. */
+enum container_runtime whose_runtime(
+	const struct container_path *where, const struct container_names *names)
+{
+	return where->runtime == RUNTIME_UNKNOWN ? names->runtime : where->runtime;
+}
+
 void judge_whose(const struct incident *incident, struct judgement *ret)
 {
 	parse_container_path(whose_place(incident, ret->limit_level), &ret->where);
-	ret->runtime = ret->where.runtime;
-	/* What is learnt is of a container: a path may name a Slurm job around it. */
-	if (ret->runtime == RUNTIME_UNKNOWN)
-		ret->runtime = incident->names.runtime;
+	ret->runtime = whose_runtime(&ret->where, &incident->names);
 	if (is_level(incident, ret->limit_level))
 		ret->limit_kind = parse_cgroup_kind(incident->level_paths[ret->limit_level]);
 }
@@ -91,9 +95,9 @@ static const char *why_of_files(uint32_t troubles)
 	return NULL;
 }
 
-static const char *why_of(const struct incident *incident)
+const char *whose_unknown_why(const struct container_names *names)
 {
-	uint32_t troubles = incident->names.troubles;
+	uint32_t troubles = names->troubles;
 	const char *why = why_of_files(troubles);
 
 	if (why)
@@ -105,8 +109,14 @@ static const char *why_of(const struct incident *incident)
 		return "its runtime's folder is not there (mount it, see --host-root)";
 	if (troubles & NAMES_NOT_ASKED)
 		return "its names were not looked for while it was there";
-	return incident->source == INCIDENT_IMPORTED ? "kernel logs tell ids, not names"
-						     : "its names were not looked for";
+	return "its names were not looked for";
+}
+
+static const char *why_of(const struct incident *incident)
+{
+	return incident->source == INCIDENT_IMPORTED && !incident->names.troubles
+		       ? "kernel logs tell ids, not names"
+		       : whose_unknown_why(&incident->names);
 }
 
 static void missing_pod(const struct incident *incident, const char *why, struct judgement *ret)

@@ -26,6 +26,13 @@ const char *whose_limit(const struct incident *incident, const struct judgement 
 const char *whose_container(const struct incident *incident, const struct judgement *judgement);
 const char *whose_pod_uid(const struct incident *incident, const struct judgement *judgement);
 
+/* Out of the path, else whose folder had its names. */
+enum container_runtime whose_runtime(
+	const struct container_path *where, const struct container_names *names);
+
+/* Why names that are not known are not. */
+const char *whose_unknown_why(const struct container_names *names);
+
 /* The names that were learnt, if this cgroup is of the same container and pod, or of the pod alone;
  * NULL: it is another's. */
 const struct container_names *whose_names(

@@ -18,6 +18,7 @@
 #include <stdint.h>
 
 #include "event.h"
+#include "facts/container_names.h"
 #include "facts/host.h"
 #include "facts/pressure.h"
 #include "model/cgroup.h"
@@ -85,6 +86,7 @@ struct killing {
 	char target_cgroup[CGROUP_PATH_LEN]; /* of the first */
 	char target_cmdline[PROCESS_CMDLINE_LEN];
 	char target_exe[PROCESS_EXE_LEN];
+	struct container_names names; /* of the container that the first is in, as learnt */
 
 	/* SIGTERM that went before, to the first target; term_ns 0: none */
 	uint64_t term_ns;

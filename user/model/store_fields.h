@@ -120,6 +120,9 @@ struct store_kill_told {
 	char by[CAPTURE_NAME];
 	char first_verdict[CAPTURE_NAME];
 	char claim[STORE_CLAIM];
+	/* out of the first target's path and the names that were learnt */
+	char container_id[CONTAINER_ID_LEN], container_name[CONTAINER_NAME_LEN],
+		pod_uid[CONTAINER_ID_LEN], runtime[16], unit[CONTAINER_UNIT_LEN];
 };
 extern const struct field_table store_fields_kill;
 extern const struct field_table store_fields_kill_target;

@@ -62,6 +62,15 @@ static const struct field kill_fields[] = {
 	KILL(FIELD_TEXT, "target_cgroup", target_cgroup, 0, "of the first"),
 	KILL(FIELD_TEXT, "target_cmdline", target_cmdline, 0, NULL),
 	KILL(FIELD_TEXT, "target_exe", target_exe, 0, NULL),
+	KILL(FIELD_U32, "names_runtime", names.runtime, RUNTIME_NOMAD,
+		"enum container_runtime: in whose folder its container was found; 0: in none"),
+	KILL(FIELD_BOOL, "names_sandbox", names.sandbox, 0, "its container is a pod's sandbox"),
+	KILL(FIELD_U32, "names_troubles", names.troubles, 0,
+		"enum names_trouble: why names are not known"),
+	KILL(FIELD_TEXT, "container_name", names.container, 0, "as learnt from the host's disk"),
+	KILL(FIELD_TEXT, "pod_name", names.pod, 0, NULL),
+	KILL(FIELD_TEXT, "pod_namespace", names.namespace, 0, NULL),
+	KILL(FIELD_TEXT, "names_pod_uid", names.pod_uid, 0, NULL),
 	KILL(FIELD_U64_KNOWN, "term_ns", term_ns, TIME_MAX, "SIGTERM before it; 0: none"),
 	KILL(FIELD_U32, "term_pid", term_tgid, 0, NULL),
 	KILL(FIELD_U32, "term_count", term_count, 0, NULL),
@@ -133,6 +142,11 @@ static const struct field told_fields[] = {
 	TOLD(FIELD_TEXT, "told_by", by, 0, "version of oomsnoop that judged it for these columns"),
 	TOLD(FIELD_TEXT, "told_first_verdict", first_verdict, 0, NULL),
 	TOLD(FIELD_TEXT, "told_claim", claim, 0, "of the first verdict"),
+	TOLD(FIELD_TEXT, "told_container_id", container_id, 0, NULL),
+	TOLD(FIELD_TEXT, "told_container_name", container_name, 0, NULL),
+	TOLD(FIELD_TEXT, "told_pod_uid", pod_uid, 0, NULL),
+	TOLD(FIELD_TEXT, "told_runtime", runtime, 0, NULL),
+	TOLD(FIELD_TEXT, "told_unit", unit, 0, "systemd unit, out of the path"),
 };
 
 const struct field_table store_fields_kill_told = {

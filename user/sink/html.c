@@ -271,6 +271,7 @@ static int put_page(struct html_view *view)
 	html_growth(view);
 	html_levels(view);
 	html_after(view);
+	html_kills(view);
 	html_missing(view);
 	html_source(view);
 	html_neighbours(view);

@@ -27,6 +27,13 @@ struct html_neighbour {
 	char claim[VERDICT_TEXT]; /* arbitrary bytes still */
 };
 
+/* A kill that was not the OOM killer's, around this incident. */
+struct html_kill {
+	int64_t time_ns; /* CLOCK_REALTIME of the first signal */
+	bool near; /* in the cgroup of this limit, or after this kill */
+	struct verdict verdict; /* the first */
+};
+
 struct html_page {
 	const struct sink_context *context;
 	int64_t id; /* of the incident in its store; 0: none */
@@ -36,6 +43,9 @@ struct html_page {
 	const struct html_neighbour *neighbours;
 	size_t neighbour_count;
 	size_t neighbour_total; /* in the store, this one left out */
+	const struct html_kill *kills; /* by time */
+	size_t kill_count;
+	size_t kill_total; /* in the window */
 	const struct store_gap *gaps; /* within the window */
 	size_t gap_count;
 	const char *damage; /* NULL: all could be read */

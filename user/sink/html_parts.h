@@ -90,6 +90,7 @@ void html_zones(struct html_view *view);
 void html_levels(struct html_view *view);
 void html_growth(struct html_view *view);
 void html_after(struct html_view *view);
+void html_kills(struct html_view *view);
 void html_missing(struct html_view *view);
 void html_source(struct html_view *view);
 void html_neighbours(struct html_view *view);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "judge/whose.h"
 #include "sink/json.h"
 #include "sink/json_parts.h"
 #include "sink/kill.h"
@@ -50,6 +51,24 @@ static void put_memory(struct buf *buf, const struct killing_target *target,
 	json_add_pages(buf, keys[1], pages_of(target->rss_pages[EV_RSS_FILE]), page);
 	json_add_pages(buf, keys[2], pages_of(target->rss_pages[EV_RSS_SHMEM]), page);
 	json_add_pages(buf, keys[3], pages_of(target->rss_pages[EV_RSS_SWAP]), page);
+}
+
+static void put_whose(
+	struct buf *buf, const struct killing *killing, const struct container_path *where)
+{
+	const struct container_names *names = &killing->names;
+	enum container_runtime runtime = whose_runtime(where, names);
+
+	json_add_string(buf, "target_unit", where->unit);
+	json_add_string(buf, "container_id", where->id);
+	json_add_string(
+		buf, "container_name", names->container[0] ? names->container : where->name);
+	json_add_string(buf, "pod_name", names->pod);
+	json_add_string(buf, "pod_namespace", names->namespace);
+	json_add_string(buf, "pod_uid", where->pod_uid[0] ? where->pod_uid : names->pod_uid);
+	json_add_string(buf, "pod_qos", pod_qos_name(where->qos));
+	json_add_string(buf, "runtime", container_runtime_name(runtime));
+	json_add_string(buf, "node_container_id", where->node_id);
 }
 
 static void put_target(
@@ -216,6 +235,7 @@ int json_kill(struct buf *buf, const struct sink_context *context, const struct 
 	put_signal(buf, killing);
 	put_sender(buf, context, killing, judgement);
 	put_target(buf, context, killing);
+	put_whose(buf, killing, &judgement->where);
 	put_targets(buf, context, killing);
 	put_before(buf, killing);
 	put_state(buf, context, killing);

@@ -61,7 +61,7 @@ static int update_told(
 {
 	const struct field_table *table = &store_fields_kill_told;
 	sqlite3_stmt *statement;
-	char sql[512];
+	char sql[1024];
 	size_t at = (size_t)snprintf(sql, sizeof(sql), "UPDATE kill SET crc = ?2");
 	int ret;
 

@@ -6,8 +6,10 @@
 
 #include "base/text.h"
 #include "base/units.h"
+#include "judge/whose.h"
 #include "sink/kill.h"
 #include "sink/text_parts.h"
+#include "sink/text_whose.h"
 #include "sink/view.h"
 
 #define TARGETS_NAMED 6
@@ -40,9 +42,18 @@ static void put_headline(struct kill_view *view)
 
 static void put_where(struct kill_view *view)
 {
+	const struct container_path *where = &view->judgement->where;
+	const struct container_names *names = &view->killing->names;
+	const char *label = "where";
+
+	if (text_whose_names(&view->scratch, where, names, whose_runtime(where, names))) {
+		flow_label(&view->flow, label);
+		flow_take(&view->flow, &view->scratch);
+		label = "";
+	}
 	if (!view->killing->target_cgroup[0])
 		return;
-	flow_label(&view->flow, "where");
+	flow_label(&view->flow, label);
 	text_path(&view->scratch, view->killing->target_cgroup);
 	flow_take(&view->flow, &view->scratch);
 }

@@ -341,7 +341,8 @@ int text_list_kill(struct buf *buf, const struct list_layout *layout,
 	if (columns.verdict)
 		put_field(buf, judgement->verdicts[0].id, columns.verdict, false);
 	buf_init(&where, text, sizeof(text));
-	text_terminal(&where, killing->target_cgroup, strlen(killing->target_cgroup), 0);
+	if (!text_whose_short(&where, killing->target_cgroup, &killing->names))
+		text_terminal(&where, killing->target_cgroup, strlen(killing->target_cgroup), 0);
 	put_tail(buf, killing->target_cgroup[0] ? text : "?", columns.where);
 	return end_line(buf, start);
 }

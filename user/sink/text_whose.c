@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "judge/whose.h"
 
 #define ID_SHOWN 12 /* as the runtimes' own tools show it */
 
@@ -21,10 +20,8 @@ static void put_id(struct buf *text, const char *id)
 	text_terminal(text, id, container_is_hex(id, len) ? ID_SHOWN : len, 0);
 }
 
-static void put_pod(struct buf *text, const struct incident *incident, const char *uid)
+static void put_pod(struct buf *text, const struct container_names *names, const char *uid)
 {
-	const struct container_names *names = &incident->names;
-
 	buf_puts(text, "pod ");
 	if (!names->pod[0]) {
 		put_id(text, uid);
@@ -38,38 +35,38 @@ static void put_pod(struct buf *text, const struct incident *incident, const cha
 }
 
 /* "(containerd 9f3c41d2a0b1)"; what has its id for a name has it said already. */
-static void put_runtime(struct buf *text, const struct judgement *judgement, bool id)
+static void put_runtime(struct buf *text, enum container_runtime runtime, const char *id)
 {
-	const char *runtime = container_runtime_name(judgement->runtime);
+	const char *name = container_runtime_name(runtime);
 
-	if (!runtime && !id)
+	if (!name && !id)
 		return;
 	buf_puts(text, " (");
-	buf_puts(text, runtime ? runtime : "");
-	if (runtime && id)
+	buf_puts(text, name ? name : "");
+	if (name && id)
 		buf_putc(text, ' ');
 	if (id)
-		put_id(text, judgement->where.id);
+		put_id(text, id);
 	buf_putc(text, ')');
 }
 
-static void put_container(
-	struct buf *text, const struct incident *incident, const struct judgement *judgement)
+static void put_container(struct buf *text, const struct container_path *where,
+	const struct container_names *names, enum container_runtime runtime)
 {
-	const char *name = whose_container(incident, judgement);
-	bool id = name[0] && strcmp(name, judgement->where.id) != 0;
+	const char *name = names->container[0] ? names->container : where->name;
+	bool id = name[0] && strcmp(name, where->id) != 0;
 
-	if (incident->names.sandbox) {
+	if (names->sandbox) {
 		buf_puts(text, "its sandbox");
-		put_runtime(text, judgement, true);
+		put_runtime(text, runtime, where->id);
 		return;
 	}
 	buf_puts(text, "container ");
 	if (name[0])
 		put_name(text, name);
 	else
-		put_id(text, judgement->where.id);
-	put_runtime(text, judgement, id);
+		put_id(text, where->id);
+	put_runtime(text, runtime, id ? where->id : NULL);
 }
 
 static void separate(struct buf *text, size_t start)
@@ -78,18 +75,27 @@ static void separate(struct buf *text, size_t start)
 		buf_puts(text, ", ");
 }
 
-bool text_whose(
-	struct buf *text, const struct incident *incident, const struct judgement *judgement)
+static void put_job(struct buf *text, const struct container_path *where)
 {
-	const struct container_path *where = &judgement->where;
-	const char *uid = whose_pod_uid(incident, judgement);
+	buf_puts(text, "Slurm job ");
+	put_name(text, where->job);
+	if (!where->step[0])
+		return;
+	buf_puts(text, ", step ");
+	put_name(text, where->step);
+}
+
+bool text_whose_names(struct buf *text, const struct container_path *where,
+	const struct container_names *names, enum container_runtime runtime)
+{
+	const char *uid = where->pod_uid[0] ? where->pod_uid : names->pod_uid;
 	size_t start = text->len;
 
-	if (uid[0] || incident->names.pod[0])
-		put_pod(text, incident, uid);
+	if (uid[0] || names->pod[0])
+		put_pod(text, names, uid);
 	if (where->id[0]) {
 		separate(text, start);
-		put_container(text, incident, judgement);
+		put_container(text, where, names, runtime);
 	}
 	if (where->node_id[0]) {
 		separate(text, start);
@@ -98,14 +104,15 @@ bool text_whose(
 	}
 	if (where->job[0]) {
 		separate(text, start);
-		buf_puts(text, "Slurm job ");
-		put_name(text, where->job);
-		if (where->step[0]) {
-			buf_puts(text, ", step ");
-			put_name(text, where->step);
-		}
+		put_job(text, where);
 	}
 	return text->len > start;
+}
+
+bool text_whose(
+	struct buf *text, const struct incident *incident, const struct judgement *judgement)
+{
+	return text_whose_names(text, &judgement->where, &incident->names, judgement->runtime);
 }
 
 static void put_short_pod(

@@ -15,6 +15,10 @@
 bool text_whose(
 	struct buf *text, const struct incident *incident, const struct judgement *judgement);
 
+/* The same out of a path and the names that were learnt; `runtime`: whose it is. */
+bool text_whose_names(struct buf *text, const struct container_path *where,
+	const struct container_names *names, enum container_runtime runtime);
+
 /* "train/bert-0/trainer", "web" of Docker, the beginning of an id: a few words for a list. Of the
  * cgroup itself and what is in it. false: it is of no container or pod. `names` may be NULL. */
 bool text_whose_short(struct buf *text, const char *path, const struct container_names *names);
