@@ -221,7 +221,7 @@ static void every_documented_verdict(void **state)
 			!strcmp(line + 3, "possible"))
 			continue;
 		parse("--verdict", line + 3, NULL);
-		if (selection.verdict_count != 1)
+		if (selection.verdicts.count != 1)
 			fail_msg("--verdict %s is refused", line + 3);
 		count++;
 	}
