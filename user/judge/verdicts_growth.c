@@ -370,8 +370,12 @@ bool rule_grew_most(const struct scene *scene, struct verdict *verdict)
 	process = &incident->growth.processes[share->index];
 	if (was_killed(incident, process))
 		return false;
-	verdict->confidence = confidence_without(&incident->growth, share->part_bytes,
-		share->cow_bytes, share->cow_upper_bound, share->growth_bytes);
+	/* What ended has given its memory back: it may have nothing to do with this kill. */
+	verdict->confidence =
+		process->exited
+			? CONFIDENCE_POSSIBLE
+			: confidence_without(&incident->growth, share->part_bytes, share->cow_bytes,
+				  share->cow_upper_bound, share->growth_bytes);
 	verdict_claim(verdict, "%s[%u] made %s of the growth of %s%s.", process->comm,
 		process->tgid,
 		share->part_bytes < share->growth_bytes ? size_text(share->part_bytes)
