@@ -91,6 +91,86 @@ static void assert_in_order(const struct verdict *verdicts, unsigned int count)
 	}
 }
 
+/* --- its pages --- */
+
+/* A file of docs/, from the place of this one. */
+static char *read_doc(const char *name)
+{
+	static char text[128 << 10];
+	const char *slash = strrchr(__FILE__, '/');
+	char path[512];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%.*s/../../docs/%s", (int)(slash - __FILE__), __FILE__, name);
+	file = fopen(path, "r");
+	if (!file)
+		fail_msg("no %s", path);
+	text[fread(text, 1, sizeof(text) - 1, file)] = '\0';
+	fclose(file);
+	return text;
+}
+
+/* Each id has one page, which says four things; and each page is of an id. */
+static void every_verdict_has_its_page(void **state)
+{
+	static const char *const files[] = {
+		"verdicts/limit.md", "verdicts/held.md", "verdicts/growth.md", "verdicts/kills.md"};
+	static const char *const parts[] = {
+		"\n**Means** ", "\n**Rests on** ", "\n**By hand** ", "\n**Do** "};
+	unsigned int pages[64] = {0};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+		char *rest = NULL, *text = read_doc(files[i]);
+
+		for (char *page = strstr(text, "\n## `"); page; page = rest) {
+			char *id = page + strlen("\n## `"), *end = strchr(id, '`');
+
+			rest = strstr(id, "\n## `");
+			if (rest)
+				*rest = '\0';
+			*end = '\0';
+			if (!verdict_id(id))
+				fail_msg("%s: %s is no verdict", files[i], id);
+			pages[row_of(id)]++;
+			for (size_t j = 0; j < sizeof(parts) / sizeof(parts[0]); j++)
+				if (!strstr(end + 1, parts[j]))
+					fail_msg("%s: no%s", id, parts[j] + 1);
+			if (rest)
+				*rest = '\n';
+		}
+	}
+	for (size_t i = 0; i < verdict_rule_count; i++)
+		if (pages[row_of(verdict_rules[i].id)] != 1)
+			fail_msg("%s has %u pages", verdict_rules[i].id,
+				pages[row_of(verdict_rules[i].id)]);
+}
+
+/* The list of all of them is in the order in which they are given; and the table of situations has
+ * each. */
+static void every_verdict_is_listed(void **state)
+{
+	char *text = read_doc("verdicts.md"), *at = text;
+	char cell[96];
+
+	(void)state;
+	for (size_t i = 0; i < verdict_rule_count; i++) {
+		if (i && !strcmp(verdict_rules[i].id, verdict_rules[i - 1].id))
+			continue;
+		snprintf(cell, sizeof(cell), "\n| [`%s`](", verdict_rules[i].id);
+		at = strstr(at, cell);
+		if (!at)
+			fail_msg("%s is not in the list, or not in its place", verdict_rules[i].id);
+	}
+	at = strstr(text, "\n| verdict | situation | command |");
+	assert_non_null(at);
+	for (size_t i = 0; i < verdict_rule_count; i++) {
+		snprintf(cell, sizeof(cell), "`%s`", verdict_rules[i].id);
+		if (!strstr(at, cell))
+			fail_msg("no situation of %s", verdict_rules[i].id);
+	}
+}
+
 /* --- incidents --- */
 
 static bool one_in(uint64_t n)
@@ -150,6 +230,7 @@ static void some_levels(void)
 		level->max_pages = max == UNKNOWN_U64 ? max : max / PAGE;
 		level->usage_pages = one_in(4) ? level->max_pages : share_of(GIB) / PAGE;
 		level->swap_usage_pages = level->swap_max_pages = UNKNOWN_U64;
+		level->kmem_usage_pages = one_in(2) ? UNKNOWN_U64 : share_of(GIB) / PAGE;
 		snprintf(incident.level_paths[i], INCIDENT_PATH, "%s",
 			one_in(8) ? "" : "/pod/app/job");
 	}
@@ -331,6 +412,8 @@ static void forget_memory(uint32_t fact)
 		break;
 	case FACT_KERNEL:
 		without.stat.kernel_bytes = without.stat.slab_bytes = UNKNOWN_U64;
+		for (unsigned int i = 0; i < without.level_count; i++)
+			without.levels[i].kmem_usage_pages = UNKNOWN_U64;
 		break;
 	case FACT_DIRTY:
 		without.stat.file_dirty_bytes = UNKNOWN_U64;
@@ -451,9 +534,13 @@ static void incidents_are_judged_without_contradiction(void **state)
 		memset(&judgement, 0x5a, sizeof(judgement));
 		judge_incident(&incident, &host, &coverage, &judgement);
 		assert_in_order(judgement.verdicts, judgement.verdict_count);
-		for (unsigned int j = 0; j < judgement.verdict_count; j++)
+		for (unsigned int j = 0; j < judgement.verdict_count; j++) {
+			const char *claim = judgement.verdicts[j].claim;
+
+			assert_int_equal(claim[strlen(claim) - 1], '.');
 			if (given[row_of(judgement.verdicts[j].id)] <= TAKEN_AWAY)
 				take_facts_away(judgement.verdicts[j].id);
+		}
 	}
 	for (size_t i = 0; i < verdict_rule_count; i++)
 		if (verdict_rules[i].subject == SUBJECT_INCIDENT &&
@@ -582,6 +669,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(rows_are_whole),
+		cmocka_unit_test(every_verdict_has_its_page),
+		cmocka_unit_test(every_verdict_is_listed),
 		cmocka_unit_test(incidents_are_judged_without_contradiction),
 		cmocka_unit_test(no_family_without_a_history_or_a_log),
 		cmocka_unit_test(any_facts_are_judged_without_contradiction),

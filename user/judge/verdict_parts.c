@@ -108,7 +108,7 @@ uint64_t limit_usage_bytes(const struct scene *scene)
 					     : scene->limit->usage_pages);
 }
 
-/* Before 5.18 memory.stat has the parts of it only; a log adds nothing to those. */
+/* Before 5.18 memory.stat has the parts of it only. v1 has them not at all, but a counter. */
 uint64_t kernel_memory_bytes(const struct scene *scene)
 {
 	const struct cgroup_stat *stat = &scene->incident->stat;
@@ -116,11 +116,12 @@ uint64_t kernel_memory_bytes(const struct scene *scene)
 		stat->pagetables_bytes, stat->percpu_bytes, stat->vmalloc_bytes};
 	uint64_t sum = 0;
 
-	if (stat->kernel_bytes != UNKNOWN_U64 || !scene_is_imported(scene) ||
-		stat->slab_bytes == UNKNOWN_U64)
+	if (stat->kernel_bytes != UNKNOWN_U64)
 		return stat->kernel_bytes;
+	if (stat->slab_bytes == UNKNOWN_U64)
+		return pages_to_bytes(scene, scene->limit->kmem_usage_pages);
 	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
-		if (parts[i] != UNKNOWN_U64)
-			sum += parts[i];
+		sum = sum + known_bytes(parts[i]) < sum ? UNKNOWN_U64 - 1
+							: sum + known_bytes(parts[i]);
 	return sum;
 }

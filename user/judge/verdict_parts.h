@@ -41,7 +41,7 @@ const char *limit_kind(const struct scene *scene);
 uint64_t limit_bytes(const struct scene *scene);
 uint64_t limit_usage_bytes(const struct scene *scene);
 
-/* Of the limit's cgroup. A log adds nothing to the parts of it. UNKNOWN_U64: not known. */
+/* Of the limit's cgroup: all of it, or at least so much. UNKNOWN_U64: not known. */
 uint64_t kernel_memory_bytes(const struct scene *scene);
 
 /* --- arithmetic on bytes of which some are not known --- */
