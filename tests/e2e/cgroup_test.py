@@ -166,6 +166,10 @@ def test_not_seen(binary):
         yield from run_errors(lines, status, 1)
         record = lines[1]
         yield from differ('kills', record['observed']['kills'], 1)
+        ids = [verdict['id'] for verdict in record['verdicts']]
+        possible = record['observed']['victim_certainty'] == 'possible'
+        wanted = {'victim-uncertain'} if possible else {'victim-not-seen'} if record['observed']['unseen'] else set()
+        yield from differ('verdicts', {'victim-uncertain', 'victim-not-seen'} & set(ids), wanted)
         if record['observed']['unseen'] == 1:
             yield from differ('victim', record.get('victim_pid'), None)
         elif record['observed']['victim_certainty'] != 'possible':

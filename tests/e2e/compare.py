@@ -18,7 +18,7 @@ from bounds import BOUND_PAGES, CPUS, FAULT_AROUND, STACK
 from oracle import PAGE, as_text
 from results import Results
 from run import Run
-from scenarios import SCENARIOS, MIB
+from scenarios import NOT_IN_TRACEPOINTS, SCENARIOS, MIB
 
 SCOPES = {
     'CONSTRAINT_NONE': 'global',
@@ -462,6 +462,23 @@ class Pair:
                 self.record, self.run.accounts[self.scenario.name], self.scenario.growth
             )
 
+    def verdicts(self):
+        """What the scenario makes is what the record says, and says first; and nothing of what it excludes. The kills
+        after the first one are of what that left."""
+        scenario, ids = self.scenario, [verdict['id'] for verdict in self.record['verdicts']]
+        untold = set() if self.full else NOT_IN_TRACEPOINTS
+        if self.record.get('summary') != self.record['verdicts'][0]['claim']:
+            self.errors.append(f'summary {self.record.get("summary")!r}')
+        if not self.first_of_scenario():
+            self.errors += [f'no verdict {one} among {ids}' for one in scenario.again if one not in ids]
+            return
+        self.errors += [f'no verdict {one} among {ids}' for one in scenario.must if one not in ids and one not in untold]
+        if untold & set(scenario.first):
+            return
+        self.errors += [f'verdict {one} among {ids}' for one in scenario.never if one in ids]
+        if scenario.first and ids[0] not in scenario.first:
+            self.errors.append(f'the first verdict is {ids[0]}, not {scenario.first}')
+
     def parsed(self):
         """The importer, given the kernel's log alone, tells the same."""
         if self.run.parsed:
@@ -478,6 +495,7 @@ class Pair:
                 'candidates',
                 'victims',
                 'growth',
+                'verdicts',
                 'honesty',
                 'parsed',
             )
@@ -493,6 +511,9 @@ def no_victim_errors(record, scenario):
             yield f'{name} is set although nobody was killed'
     if record.get('scope') != scenario.scope:
         yield f'scope {record.get("scope")!r}'
+    ids = [verdict['id'] for verdict in record['verdicts']]
+    if 'no-victim' not in ids[:2] or {'own-limit', 'ancestor-limit', 'victim-is-largest', 'group-kill'} & set(ids):
+        yield f'verdicts {ids}'
 
 
 def check_pair(results, run, number, incident, record, scenario):

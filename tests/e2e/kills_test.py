@@ -128,8 +128,19 @@ def differ(record, **expected):
     )
 
 
+# Who or what killed: one of them is given, and no other.
+KILLERS = {
+    'shm-full', 'killed-by-oom-daemon', 'cgroup-killed', 'killed-by-kernel', 'memory-fault', 'killed-by-process',
+}
+
+
 def verdict(record, name):
     found = [v for v in record['verdicts'] if v['id'] == name]
+    given = [v['id'] for v in record['verdicts']]
+    if record['summary'] != record['verdicts'][0]['claim']:
+        yield f'summary {record["summary"]!r}'
+    if len(KILLERS & set(given)) != 1 or not KILLERS.issuperset(set(given) - {'cleanup-after-oom'}):
+        yield f'verdicts {given}'
     if not found:
         yield f'no {name} among {[v["id"] for v in record["verdicts"]]}'
     elif not found[0]['evidence']:
@@ -515,6 +526,29 @@ def check_query(file, pid):
         yield f'{question}: {answers}'
 
 
+def by_verdict(binary):
+    """The live trace tells what has one of these verdicts, kills and incidents alike, and nothing else."""
+    tracer = Tracer(binary, '--json', '--verdict', 'memory-fault', '--verdict', 'own-limit')
+    with Target() as target, Cgroup('verdict', 16) as cgroup:
+        shell(f'kill -9 {target.pid}')
+        target.killed()
+        victim = eat(cgroup, 32)
+        with tempfile.NamedTemporaryFile() as file:
+            text = (f'import mmap; f = open("{file.name}", "rb+"); f.truncate(8192); '
+                    'm = mmap.mmap(f.fileno(), 8192); f.truncate(0); m[5000]')
+            process = subprocess.Popen([sys.executable, '-I', '-S', '-c', text])
+            process.wait(PATIENCE)
+        tracer.wait(process.pid)
+    tracer.end()
+    ids = [{v['id'] for v in record['verdicts']} for record in tracer.records if 'verdicts' in record]
+    if not all(one & {'memory-fault', 'own-limit'} for one in ids):
+        yield f'told: {ids}'
+    if victim not in [record.get('victim_pid') for record in tracer.records]:
+        yield 'the incident is not told'
+    if tracer.told(target.pid):
+        yield 'a kill by a process is told'
+
+
 def off(binary):
     tracer = Tracer(binary, '--json', '--kills', 'off')
     with Target() as target:
@@ -532,7 +566,7 @@ def main():
     binary = sys.argv[1] if len(sys.argv) > 1 else str(TOP / 'build' / 'oomsnoop')
     cases = Cases(binary)
     cases.run()
-    for name, case in (('stored', stored), ('off', off)):
+    for name, case in (('stored', stored), ('by-verdict', by_verdict), ('off', off)):
         try:
             cases.results.add(name, list(case(binary)))
         except (AssertionError, OSError, subprocess.SubprocessError) as error:

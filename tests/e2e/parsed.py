@@ -584,6 +584,9 @@ class Against:
         ]
         return stamps != sorted(stamps)
 
+    def field_summary(self):
+        """Each side has its own first verdict: told_errors()."""
+
     def field_verdicts(self):
         told = {verdict['id'] for verdict in self.told['verdicts']}
         live = {verdict['id'] for verdict in self.live['verdicts']}
@@ -605,7 +608,10 @@ class Against:
 
 
 def told_errors(told, incident):
-    """What a log always tells is there, or missing says why not."""
+    """What a log always tells is there, or missing says why not. The summary is the first verdict's."""
+    first = told['verdicts'][0]['claim'] if told.get('verdicts') else None
+    if told.get('summary') != first:
+        yield f'summary {told.get("summary")!r}, the first verdict {first!r}'
     wanted = list(KILL_TELLS) if incident.kills else ['outcome', 'scope', 'mono_us']
     if incident.report and incident.kills:
         wanted += REPORT_TELLS

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """situations [BINARY]: the ten situations in which people most often read a kernel's report wrong, written in the kernel's own
 format with numbers that agree with each other, and what `oomsnoop parse` says of each: one screen, kept in tests/golden, with the
-words that it must not lack. GOLDEN_UPDATE=1 writes the screens anew: read the difference."""
+words that it must not lack, and the verdicts that must be given, which first, and which must not. GOLDEN_UPDATE=1 writes the screens anew: read the difference."""
+import json
 import os
 import subprocess
 import sys
@@ -211,23 +212,90 @@ def immune_eater():
     return report.killed('CONSTRAINT_NONE', 1502, path='/system.slice/nginx.service')
 
 
-# Name: (the log, what its screen must say).
+# Name: (the log, what its screen must say, the first verdict, others that must be given, and those that must not).
 SITUATIONS = {
-    'innocent-by-adj': (innocent_by_adj, ('KILLED logrotate[620]', 'java[500] held more', 'oom_score_adj 1000 first of 2')),
-    'swap-held': (swap_held, ('KILLED worker[710]', 'swap')),
-    'ancestor': (ancestor, ('KILLED node[811]', 'its pod hit')),
-    'group': (group, ('KILLED uwsgi[902]', 'memory.oom.group')),
-    'limit-lowered': (limit_lowered, ('KILLED python3[1000]', '8.00 GiB', '11.0 GiB')),
-    'dirty-cache': (dirty_cache, ('KILLED dd[1101]', 'file pages that wait to be written')),
-    'lowmem': (lowmem, ('KILLED mysqld[1200]', 'no zone', 'order 2')),
-    'mempolicy': (mempolicy, ('KILLED solver[1301]', 'node')),
-    'sysrq': (sysrq, ('firefox[1402]', 'sysrq')),
-    'immune-eater': (immune_eater, ('KILLED nginx[1502]', 'agent[1500]', '-1000')),
+    'innocent-by-adj': (
+        innocent_by_adj,
+        ('KILLED logrotate[620]', 'java[500] held more', 'oom_score_adj 1000 first of 2'),
+        'victim-not-largest',
+        {'own-limit'},
+        {'victim-is-largest', 'fork-family'},
+    ),
+    'swap-held': (
+        swap_held,
+        ('KILLED worker[710]', 'swap'),
+        'host-exhausted',
+        {'swap-heavy', 'victim-is-largest'},
+        {'victim-not-largest', 'zone-exhausted'},
+    ),
+    'ancestor': (ancestor, ('KILLED node[811]', 'its pod hit'), 'ancestor-limit', {'victim-is-largest'}, {'own-limit'}),
+    'group': (
+        group,
+        ('KILLED uwsgi[902]', 'memory.oom.group'),
+        'fork-family',
+        {'group-kill', 'own-limit', 'victim-is-largest'},
+        {'ancestor-limit', 'victim-not-largest'},
+    ),
+    'limit-lowered': (
+        limit_lowered,
+        ('KILLED python3[1000]', '8.00 GiB', '11.0 GiB'),
+        'limit-lowered',
+        {'tmpfs-held', 'own-limit'},
+        {'kernel-memory-held', 'fork-family', 'no-process-holds-it'},
+    ),
+    'dirty-cache': (
+        dirty_cache,
+        ('KILLED dd[1101]', 'file pages that wait to be written'),
+        'page-cache-dirty',
+        {'own-limit', 'victim-is-largest'},
+        {'tmpfs-held', 'kernel-memory-held', 'limit-lowered'},
+    ),
+    'lowmem': (
+        lowmem,
+        ('KILLED mysqld[1200]', 'no zone', 'order 2'),
+        'zone-exhausted',
+        {'victim-is-largest'},
+        {'host-exhausted', 'own-limit', 'node-bound'},
+    ),
+    'mempolicy': (
+        mempolicy,
+        ('KILLED solver[1301]', 'node'),
+        'node-bound',
+        {'victim-is-largest'},
+        {'host-exhausted', 'zone-exhausted', 'own-limit'},
+    ),
+    'sysrq': (
+        sysrq,
+        ('firefox[1402]', 'sysrq'),
+        'operator-request',
+        {'victim-is-largest'},
+        {'host-exhausted', 'zone-exhausted', 'own-limit'},
+    ),
+    'immune-eater': (
+        immune_eater,
+        ('KILLED nginx[1502]', 'agent[1500]', '-1000'),
+        'victim-not-largest',
+        {'host-exhausted'},
+        {'victim-is-largest', 'zone-exhausted', 'no-victim'},
+    ),
 }
 
 
+def verdict_errors(binary, name):
+    build, _, first, must, never = SITUATIONS[name]
+    done = subprocess.run(
+        [binary, 'parse', '--json', '-q'], input=build().text().encode(), capture_output=True, check=True
+    )
+    record = json.loads(done.stdout)
+    ids = [verdict['id'] for verdict in record['verdicts']]
+    if ids[0] != first or not must <= set(ids) or never & set(ids):
+        yield f'verdicts {ids}; wanted: first {first}, with {sorted(must)}, without {sorted(never)}'
+    if record['summary'] != record['verdicts'][0]['claim']:
+        yield f'summary {record["summary"]!r}'
+
+
 def errors_of(binary, name):
-    build, words = SITUATIONS[name]
+    build, words = SITUATIONS[name][:2]
     done = subprocess.run(
         [binary, 'parse', '--text', '--width', '80', '--color', 'never', '-q'],
         input=build().text().encode(),
@@ -253,7 +321,7 @@ def main():
     binary = sys.argv[1] if len(sys.argv) > 1 else str(TOP / 'build' / 'oomsnoop')
     results = Results(False)
     for name in SITUATIONS:
-        results.add(f'situations/{name}', list(errors_of(binary, name)))
+        results.add(f'situations/{name}', [*errors_of(binary, name), *verdict_errors(binary, name)])
     return results.finish()
 
 

@@ -170,8 +170,8 @@ static inline void page_hostile(void)
 	strcpy(fix_incident.growth.processes[0].comm, "<i>x</i>");
 	strcpy(fix_incident.growth.families[0].comm, "</style><i>");
 	strcpy(fix_incident.growth.cgroups[0].path, "/'\"><script>alert(2)</script>");
-	strcpy(fix_judgement.verdicts[1].claim, "16 of " MARKUP " hold most.");
-	strcpy(fix_judgement.verdicts[1].evidence[0], "</li></script>" MARKUP);
+	strcpy(fix_judgement.verdicts[0].claim, "16 of " MARKUP " hold most.");
+	strcpy(fix_judgement.verdicts[0].evidence[0], "</li></script>" MARKUP);
 	strcpy(fix_host.hostname, "h<u>\nost");
 	strcpy(fix_host.kernel, "6.1</title>");
 	fix_judgement.missing[0].why = "</td>" MARKUP;

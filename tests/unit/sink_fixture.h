@@ -252,12 +252,12 @@ static inline void fix_memcg_kill(void)
 	fix_candidate(4, "tensorboard", 31440, 21000, 900, 120, 0);
 	fix_candidate(5, "sh", 31400, 120, 400, 12, 0);
 	fix_candidate(6, "agent", 31399, 9000, 400, 12, -1000);
-	fix_verdict("own-limit", CONFIDENCE_CERTAIN, "The victim's own cgroup hit its limit.",
-		"limit 16.0 GiB");
 	fix_verdict("fork-family", CONFIDENCE_LIKELY,
 		"16 processes forked by python3[31402] hold 14.7 of 16.0 GiB together, "
 		"no single one does.",
 		"14.7 GiB in 16 processes");
+	fix_verdict("own-limit", CONFIDENCE_CERTAIN, "The victim's own cgroup hit its limit.",
+		"limit 16.0 GiB");
 	fix_missing("reaped", "no hook for the reaper");
 }
 
@@ -430,7 +430,7 @@ static inline void fix_ancestor(void)
 	fix_judgement.limit_level = 1;
 	fix_incident.host.swap_total_bytes = 4 * GIB;
 	fix_incident.host.swap_free_bytes = 4 * GIB;
-	fix_judgement.verdicts[0].id = "ancestor-limit";
+	fix_judgement.verdicts[1].id = "ancestor-limit";
 }
 
 /* The minutes before, and what the judge makes of their numbers. Not of the verdicts: those are
@@ -471,7 +471,7 @@ static inline void fix_hostile(void)
 	memset(fix_incident.level_paths[0], 0, INCIDENT_PATH);
 	for (unsigned int i = 0; i < 24; i++)
 		strcat(fix_incident.level_paths[0], "/a\nb\x1b[0m.\xe2\x80\x8b");
-	strcpy(fix_judgement.verdicts[1].claim, "16 processes of \033[5mblink\033[0m hold most.");
+	strcpy(fix_judgement.verdicts[0].claim, "16 processes of \033[5mblink\033[0m hold most.");
 	strcpy(fix_host.hostname, "h\nost");
 }
 

@@ -98,6 +98,9 @@ static void the_first_screen_says_it_all(void **state)
 {
 	(void)state;
 	make(page_plain);
+	assert_true(has("</h1>\n<p class=\"summary\">Likely: 16 processes forked by python3[31402] "
+			"hold 14.7 of 16.0 GiB together, no single one does.</p>\n"
+			"<p class=\"say\">14.7 GiB in 16 processes</p>\n"));
 	assert_has(
 		"KILLED</span> python3[31415]: its cgroup hit its 16.0\xc2\xa0GiB memory limit</h1>");
 	assert_has("<title>KILLED python3[31415]: its cgroup hit");

@@ -198,37 +198,6 @@ static void by_verdict(void **state)
 	assert_false(passes());
 }
 
-/* What docs/verdicts.md names can be asked for. */
-static void every_documented_verdict(void **state)
-{
-	const char *slash = strrchr(__FILE__, '/');
-	char path[512], line[4096];
-	int count = 0;
-	FILE *file;
-
-	(void)state;
-	snprintf(path, sizeof(path), "%.*s/../../docs/verdicts.md", (int)(slash - __FILE__),
-		__FILE__);
-	file = fopen(path, "r");
-	assert_non_null(file);
-	while (fgets(line, sizeof(line), file)) {
-		char *end = strncmp(line, "| `", 3) ? NULL : strchr(line + 3, '`');
-
-		if (!end)
-			continue;
-		*end = '\0';
-		if (!strcmp(line + 3, "certain") || !strcmp(line + 3, "likely") ||
-			!strcmp(line + 3, "possible"))
-			continue;
-		parse("--verdict", line + 3, NULL);
-		if (selection.verdict_count != 1)
-			fail_msg("--verdict %s is refused", line + 3);
-		count++;
-	}
-	fclose(file);
-	assert_true(count >= 20);
-}
-
 static void with_pod_at(const char *limit, const char *victim)
 {
 	strcpy(incident.level_paths[1], limit);
@@ -316,7 +285,6 @@ int main(void)
 		TEST(by_cgroup),
 		TEST(by_scope),
 		TEST(by_verdict),
-		TEST(every_documented_verdict),
 		TEST(by_uid_of_a_pod),
 		TEST(by_the_names_of_pod_and_container),
 		TEST(by_a_part_of_a_name),

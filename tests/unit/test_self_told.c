@@ -218,23 +218,6 @@ static void charges_that_failed_are_no_count(void **state)
 	assert_true(judgement.scope_inferred);
 }
 
-static void verdicts_are_documented(void **state)
-{
-	static const char *const ids[] = {"victim-uncertain", "victim-not-seen", "limit-not-here"};
-	static char text_of_docs[65536];
-	FILE *file = fopen("docs/verdicts.md", "r");
-	char cell[64];
-
-	(void)state;
-	assert_non_null(file);
-	text_of_docs[fread(text_of_docs, 1, sizeof(text_of_docs) - 1, file)] = '\0';
-	fclose(file);
-	for (size_t i = 0; i < sizeof(ids) / sizeof(ids[0]); i++) {
-		snprintf(cell, sizeof(cell), "| `%s` |", ids[i]);
-		assert_non_null(strstr(text_of_docs, cell));
-	}
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -243,7 +226,6 @@ int main(void)
 		cmocka_unit_test(nobody_seen),
 		cmocka_unit_test(a_limit_that_cannot_be_seen),
 		cmocka_unit_test(charges_that_failed_are_no_count),
-		cmocka_unit_test(verdicts_are_documented),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

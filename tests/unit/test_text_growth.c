@@ -9,7 +9,8 @@
 static void history(void (*situation)(struct growth_picture *))
 {
 	fix_memcg_kill();
-	fix_judgement.verdict_count = 1; /* own-limit */
+	fix_judgement.verdicts[0] = fix_judgement.verdicts[1]; /* own-limit */
+	fix_judgement.verdict_count = 1;
 	fix_history(situation);
 }
 

@@ -28,14 +28,23 @@ static int one_kill(void **state)
 	return 0;
 }
 
+/* The second line of what line() asked for; "": there is none. */
+static char summary[sizeof(data)];
+
+/* The first line alone. */
 static const char *line(void)
 {
 	struct list_entry entry = entry_of();
+	char *end;
 
 	buf_init(&out, data, sizeof(data));
 	assert_int_equal(text_list_entry(&out, &layout, &entry), 0);
 	assert_harmless(layout.width ? (size_t)layout.width : 100000);
-	assert_ptr_equal(strchr(data, '\n'), data + out.len - 1);
+	end = strchr(data, '\n') + 1;
+	strcpy(summary, end);
+	*end = '\0';
+	assert_true(!summary[0] ||
+		    (layout.width && strchr(summary, '\n') == summary + strlen(summary) - 1));
 	return data;
 }
 
@@ -89,7 +98,7 @@ static void without_a_bound_the_path_is_whole(void **state)
 {
 	(void)state;
 	layout.width = 0;
-	assert_non_null(strstr(line(), " fork-family         " FIX_LEAF "\n"));
+	assert_non_null(strstr(line(), " fork-family         " FIX_LEAF "  16 processes"));
 }
 
 static void every_width_holds(void **state)
@@ -176,14 +185,26 @@ static void damage_is_said(void **state)
 	assert_true(shows(" DAMAGED "));
 }
 
-static void the_verdict_that_says_most(void **state)
+/* Behind the rest where a line has no end, so that it stays one line; else on a second one. */
+static void the_first_claim_is_the_summary(void **state)
 {
+	static const char claim[] = "  16 processes forked by python3[31402] hold 14.7 of 16.0 GiB "
+				    "together, no single one does.\n";
+
 	(void)state;
-	assert_string_equal(list_verdict(&fix_judgement), "fork-family");
-	fix_judgement.verdict_count = 1;
-	assert_string_equal(list_verdict(&fix_judgement), "own-limit");
+	layout.width = 0;
+	assert_non_null(strstr(line(), claim));
+	assert_string_equal(summary, "");
+	layout.width = 80;
+	assert_non_null(strstr(line(), " fork-family "));
+	assert_string_equal(summary,
+		"    16 processes forked by python3[31402] hold 14.7 of 16.0 GiB together, no si…\n");
+	strcpy(fix_judgement.verdicts[0].claim, "a\033[31m\nb");
+	line();
+	assert_string_equal(summary, "    a\\x1b[31m\\x0ab\n");
 	fix_judgement.verdict_count = 0;
-	assert_null(list_verdict(&fix_judgement));
+	line();
+	assert_string_equal(summary, "");
 }
 
 static void colour_only_where_wanted(void **state)
@@ -326,6 +347,7 @@ static void a_listed_incident(void **state)
 	assert_int_equal(number_of(object, "victim_held_bytes"), (246016 + 3072) * 4096LL);
 	assert_int_equal(number_of(object, "victims_total"), 1);
 	assert_int_equal(json_array_size(json_object_get(object, "verdict_ids")), 2);
+	assert_string_equal(text_of(object, "summary"), fix_judgement.verdicts[0].claim);
 	assert_null(json_object_get(object, "damaged"));
 	json_decref(object);
 }
@@ -345,6 +367,7 @@ static void a_listed_incident_without_victim(void **state)
 	assert_null(json_object_get(object, "victim_pid"));
 	assert_null(json_object_get(object, "victim_held_bytes"));
 	assert_null(json_object_get(object, "verdict_ids"));
+	assert_null(json_object_get(object, "summary"));
 	assert_true(json_is_true(json_object_get(object, "damaged")));
 	json_decref(object);
 }
@@ -464,7 +487,7 @@ int main(void)
 		TEST(one_that_was_dying),
 		TEST(what_is_not_known),
 		TEST(damage_is_said),
-		TEST(the_verdict_that_says_most),
+		TEST(the_first_claim_is_the_summary),
 		TEST(colour_only_where_wanted),
 		TEST(no_room_leaves_nothing),
 		TEST(gaps_of_one_kind_are_one),

@@ -682,42 +682,6 @@ static void repeated(void **state)
 
 /* --- all of them --- */
 
-static void every_verdict_has_an_id_that_is_documented_a_claim_and_evidence(void **state)
-{
-	struct scene scene = scene_new();
-	const struct judgement *judgement;
-	static char text[65536];
-	FILE *file = fopen("docs/verdicts.md", "r");
-	char cell[64];
-
-	(void)state;
-	if (!file)
-		skip(); /* not run from the source tree */
-	text[fread(text, 1, sizeof(text) - 1, file)] = '\0';
-	fclose(file);
-	scene.levels[0].usage_pages = APP_MAX + 1000;
-	scene.victim.rss_pages[EV_RSS_SWAP] = 900000;
-	scene_kill(&scene);
-	scene.incident->earlier_kills = 1;
-	scene.incident->victims[1].why = VICTIM_GROUP;
-	scene.incident->victim_count = 2;
-	scene.incident->stat_usage_bytes = 4 * GIB;
-	scene.incident->stat.shmem_bytes = 3 * GIB;
-	judgement = judge(scene.world, scene.incident);
-	assert_true(judgement->verdict_count >= 7);
-	for (unsigned int i = 0; i < judgement->verdict_count; i++) {
-		const struct verdict *verdict = &judgement->verdicts[i];
-
-		snprintf(cell, sizeof(cell), "| `%s` |", verdict->id);
-		assert_non_null(strstr(text, cell));
-		assert_true(verdict->evidence_count > 0);
-		assert_int_equal(verdict->claim[strlen(verdict->claim) - 1], '.');
-		for (unsigned int j = 0; j < i; j++)
-			assert_string_not_equal(verdict->id, judgement->verdicts[j].id);
-	}
-	scene_free(&scene);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -749,7 +713,6 @@ int main(void)
 		cmocka_unit_test(no_victim),
 		cmocka_unit_test(group_kill),
 		cmocka_unit_test(repeated),
-		cmocka_unit_test(every_verdict_has_an_id_that_is_documented_a_claim_and_evidence),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

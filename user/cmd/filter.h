@@ -24,9 +24,17 @@ void filter_parse_namespace(
 	struct argp_state *state, struct names_filter *filter, const char *text);
 void filter_parse_container(
 	struct argp_state *state, struct names_filter *filter, const char *text);
+/* The same of --verdict: an id of the judge's table. */
+void filter_parse_verdict(
+	struct argp_state *state, struct verdict_filter *filter, const char *text);
 bool filter_names_given(const struct names_filter *filter);
 
-/* One of its targets, as far as they are known, is one that was asked for. */
+/* One of those that were asked for was given. */
+bool filter_verdicts(
+	const struct verdict_filter *filter, const struct verdict *verdicts, unsigned int count);
+
+/* Whatever its verdicts: one of its targets, as far as they are known, is one that was asked for.
+ */
 bool filter_killing(const struct live_options *options, const struct killing *killing);
 
 #endif /* OOMSNOOP_CMD_FILTER_H */

@@ -41,6 +41,7 @@ enum {
 	OPTION_NAMESPACE,
 	OPTION_CONTAINER,
 	OPTION_HOST_ROOT,
+	OPTION_VERDICT,
 };
 
 #define SECOND_NS 1000000000ULL
@@ -67,6 +68,10 @@ static const struct argp_option option_table[] = {
 		"Only of pods in this namespace; a name or pattern", 2},
 	{"container", OPTION_CONTAINER, "NAME", 0,
 		"Only of this container: its name, a pattern, or the beginning of its id", 2},
+	{"verdict", OPTION_VERDICT, "ID", 0,
+		"Only kills with this verdict, as fork-family or shm-full (docs/verdicts.md); more "
+		"than one: either",
+		2},
 	{NULL, 0, NULL, 0, "The minutes before:", 6},
 	{"window", OPTION_WINDOW, "TIME", 0, "A record looks back on so much (default 60s)", 6},
 	{"history", OPTION_HISTORY, "TIME", 0, "So much is kept (default 10m)", 6},
@@ -329,6 +334,9 @@ static error_t parse_filter(int key, char *value, struct argp_state *state)
 		return 0;
 	case OPTION_CONTAINER:
 		filter_parse_container(state, &options->names, value);
+		return 0;
+	case OPTION_VERDICT:
+		filter_parse_verdict(state, &options->verdicts, value);
 		return 0;
 	default:
 		return parse_recorder(key, value, state);

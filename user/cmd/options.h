@@ -23,6 +23,14 @@ struct names_filter {
 	const char *container; /* a name or pattern, or the beginning of its id */
 };
 
+#define VERDICTS_CHOSEN 4 /* --verdict may be given so often: any of them */
+
+/* Ids of the judge's table; 0 of them: all. */
+struct verdict_filter {
+	unsigned int count;
+	const char *ids[VERDICTS_CHOSEN];
+};
+
 enum faults_mode { FAULTS_AUTO, FAULTS_ALWAYS, FAULTS_NEVER };
 
 /* Which kills that are not the OOM killer's are told. */
@@ -45,6 +53,7 @@ struct live_options {
 	uint32_t pid; /* 0: all */
 	enum kills_mode kills;
 	struct names_filter names;
+	struct verdict_filter verdicts;
 	const char *host_root; /* where the host's file system is seen; "": at / */
 	uint64_t max_events; /* 0: no bound */
 	uint64_t timeout_ns; /* 0: none */

@@ -9,7 +9,7 @@
 
 #include "cmd/outfile.h"
 #include "sink/html.h"
-#include "sink/text_list.h"
+#include "sink/view.h"
 
 #define NEIGHBOURS 100 /* the newest */
 
@@ -110,15 +110,11 @@ uint64_t page_taken(const struct parse_page *page)
 	return page->taken;
 }
 
-/* What says most of it, and if that is nothing, what says anything. */
 static const char *claim_of(const struct judgement *judgement)
 {
-	const char *id = list_verdict(judgement);
+	const struct verdict *first = view_first(judgement);
 
-	for (unsigned int i = 0; id && i < judgement->verdict_count; i++)
-		if (!strcmp(judgement->verdicts[i].id, id))
-			return judgement->verdicts[i].claim;
-	return "";
+	return first ? first->claim : "";
 }
 
 /* The one that was the last so far is one among others from now on. */

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cmd/filter.h"
+
 static int collect(const struct store_line *line, void *arg)
 {
 	struct reading_kills *kills = arg;
@@ -51,17 +53,6 @@ void reading_kills_close(struct reading_kills *kills)
 	*kills = (struct reading_kills) {0};
 }
 
-static bool verdict_passes(const struct reading_kills *kills)
-{
-	const struct selection *selection = &kills->reading->selection;
-
-	for (unsigned int i = 0; i < selection->verdict_count; i++)
-		for (unsigned int j = 0; j < kills->judgement.verdict_count; j++)
-			if (!strcmp(selection->verdicts[i], kills->judgement.verdicts[j].id))
-				return true;
-	return !selection->verdict_count;
-}
-
 static bool load(struct reading_kills *kills, int64_t id)
 {
 	struct reading *reading = kills->reading;
@@ -83,7 +74,8 @@ static bool load(struct reading_kills *kills, int64_t id)
 	kills->context.color = reading->context.color;
 	kills->context.width = reading->context.width;
 	return selection_passes_killing(&reading->selection, &kills->killing) &&
-	       verdict_passes(kills);
+	       filter_verdicts(&reading->selection.verdicts, kills->judgement.verdicts,
+		       kills->judgement.verdict_count);
 }
 
 int reading_kills_until(struct reading_kills *kills, int64_t time_ns,

@@ -8,7 +8,6 @@
 
 #include "cmd/report_page_kills.h"
 #include "sink/html.h"
-#include "sink/text_list.h"
 #include "sink/view.h"
 
 #define NEIGHBOURS 100 /* the newest */
@@ -30,16 +29,11 @@ static int take_id(const struct store_line *line, void *arg)
 	return 0;
 }
 
-/* What says most of it, and if that is nothing, what says anything. */
 static const char *claim_of(const struct judgement *judgement)
 {
-	const char *id = list_verdict(judgement);
+	const struct verdict *first = view_first(judgement);
 
-	for (unsigned int i = 0; id && i < judgement->verdict_count; i++) {
-		if (!strcmp(judgement->verdicts[i].id, id))
-			return judgement->verdicts[i].claim;
-	}
-	return "";
+	return first ? first->claim : "";
 }
 
 /* Each needs to be loaded and judged, which takes the place of the incident in hand: its own is put

@@ -21,7 +21,7 @@ bool selection_looks_inside(const struct selection *selection)
 {
 	return selection->cgroup || selection->comm || selection->pid ||
 	       filter_names_given(&selection->names) || selection->scope_count ||
-	       selection->verdict_count;
+	       selection->verdicts.count;
 }
 
 bool selection_given(const struct selection *selection)
@@ -41,28 +41,17 @@ static bool scope_passes(const struct selection *selection, const struct judgeme
 	return !selection->scope_count;
 }
 
-static bool verdict_passes(const struct selection *selection, const struct judgement *judgement)
-{
-	for (unsigned int i = 0; i < selection->verdict_count; i++) {
-		for (unsigned int j = 0; j < judgement->verdict_count && j < VERDICTS_MAX; j++) {
-			if (!strcmp(selection->verdicts[i], judgement->verdicts[j].id))
-				return true;
-		}
-	}
-	return !selection->verdict_count;
-}
-
 bool selection_passes(const struct selection *selection, int64_t id,
 	const struct incident *incident, const struct judgement *judgement)
 {
 	struct live_options live = {.cgroup = selection->cgroup,
 		.comm = selection->comm,
 		.pid = selection->pid,
-		.names = selection->names};
+		.names = selection->names,
+		.verdicts = selection->verdicts};
 
 	return (!selection->id || selection->id == id) &&
-	       filter_passes(&live, incident, judgement) && scope_passes(selection, judgement) &&
-	       verdict_passes(selection, judgement);
+	       filter_passes(&live, incident, judgement) && scope_passes(selection, judgement);
 }
 
 bool selection_passes_killing(const struct selection *selection, const struct killing *killing)
@@ -124,16 +113,6 @@ static const struct argp_option option_table[] = {
 	{NULL, 0, NULL, 0, NULL, 0},
 };
 
-/* All ids of docs/verdicts.md: a typing error would else be an answer, "none". */
-static const char *const verdict_ids[] = {"own-limit", "ancestor-limit", "host-exhausted",
-	"host-larger-than-limit", "node-bound", "zone-exhausted", "operator-request",
-	"limit-lowered", "victim-is-largest", "victim-not-largest", "swap-heavy", "tmpfs-held",
-	"kernel-memory-held", "no-process-holds-it", "hugetlb-held", "page-cache-dirty",
-	"no-victim", "fork-family", "group-kill", "steady-leak", "spike", "copy-on-write",
-	"grew-most", "no-process-grew", "repeated", "killed-by-process", "killed-by-oom-daemon",
-	"killed-by-kernel", "cgroup-killed", "cleanup-after-oom", "shm-full", "memory-fault",
-	"victim-uncertain", "victim-not-seen", "limit-not-here"};
-
 static uint64_t parse_number(
 	struct argp_state *state, const char *what, const char *text, uint64_t max)
 {
@@ -173,20 +152,6 @@ static void parse_scope(struct argp_state *state, struct selection *selection, c
 		return;
 	}
 	argp_error(state, "--scope: '%s' is none of memcg, global, cpuset, mempolicy", text);
-}
-
-static void parse_verdict(struct argp_state *state, struct selection *selection, const char *text)
-{
-	for (size_t i = 0; i < sizeof(verdict_ids) / sizeof(verdict_ids[0]); i++) {
-		if (strcmp(text, verdict_ids[i]) != 0)
-			continue;
-		if (selection->verdict_count == SELECT_CHOICES)
-			argp_error(state, "--verdict: more than %d", SELECT_CHOICES);
-		else
-			selection->verdicts[selection->verdict_count++] = verdict_ids[i];
-		return;
-	}
-	argp_error(state, "--verdict: there is no '%s'; docs/verdicts.md has the list", text);
 }
 
 /* The number may also stand apart, as in `--last 3 FILE', which getopt leaves in the arguments. */
@@ -262,7 +227,7 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
 		parse_scope(state, selection, value);
 		return 0;
 	case OPTION_VERDICT:
-		parse_verdict(state, selection, value);
+		filter_parse_verdict(state, &selection->verdicts, value);
 		return 0;
 	case OPTION_INCIDENT:
 		selection->id = (int64_t)parse_number(state, "--incident", value, INT64_MAX);

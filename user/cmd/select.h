@@ -16,7 +16,7 @@
 #include "model/incident.h"
 #include "model/killing.h"
 
-#define SELECT_CHOICES 4 /* --scope and --verdict may be given so often: any of them */
+#define SELECT_CHOICES 4 /* --scope may be given so often: any of them */
 
 struct selection {
 	int64_t now_ns; /* CLOCK_REALTIME that times are relative to; 0: the clock's when options
@@ -26,9 +26,9 @@ struct selection {
 	const char *comm;
 	uint32_t pid;
 	struct names_filter names;
-	unsigned int scope_count, verdict_count;
+	struct verdict_filter verdicts;
+	unsigned int scope_count;
 	enum scope scopes[SELECT_CHOICES];
-	const char *verdicts[SELECT_CHOICES];
 	int64_t id; /* in the store; 0: any */
 	uint64_t last; /* so many of those that match, the newest; 0: all */
 };

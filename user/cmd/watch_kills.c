@@ -102,6 +102,9 @@ static void tell(struct watch *watch, struct killing *killing)
 	killing_counted(
 		killing, tracer_burst(watch->tracer, killing->sender_tgid, killing->burst_ns));
 	judge_killing(killing, &watch->host, &watch->kill_judgement);
+	if (!filter_verdicts(&watch->options->verdicts, watch->kill_judgement.verdicts,
+		    watch->kill_judgement.verdict_count))
+		return;
 	clock_gettime(CLOCK_REALTIME, &wall);
 	watch->telling.sink.wall_minus_boot_ns =
 		wall.tv_sec * 1000000000LL + wall.tv_nsec - (int64_t)boot_now_ns();

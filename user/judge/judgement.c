@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "judge/limit.h"
-#include "judge/verdicts.h"
+#include "judge/verdict_table.h"
 #include "judge/whose.h"
 
 const char *scope_name(enum scope scope)

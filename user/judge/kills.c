@@ -7,7 +7,8 @@
 
 #include "base/buf.h"
 #include "base/units.h"
-#include "judge/verdict_parts.h"
+#include "judge/kill_parts.h"
+#include "judge/verdict_table.h"
 #include "judge/whose.h"
 
 #define SIGNAL_BUS 7
@@ -123,27 +124,6 @@ bool killing_is_foreign(const struct killing *killing)
 
 /* --- what sentences are made of --- */
 
-struct kill_scene {
-	const struct killing *killing;
-	const struct host_facts *host;
-	struct kill_judgement *ret;
-	char sender[96], target[160];
-};
-
-static struct verdict *new_verdict(
-	struct kill_scene *scene, const char *id, enum confidence confidence)
-{
-	struct kill_judgement *ret = scene->ret;
-	struct verdict *verdict;
-
-	if (ret->verdict_count == KILL_VERDICTS)
-		return NULL;
-	verdict = &ret->verdicts[ret->verdict_count++];
-	verdict->id = id;
-	verdict->confidence = confidence;
-	return verdict;
-}
-
 static const char *duration_text(uint64_t ns)
 {
 	static char texts[4][32];
@@ -179,7 +159,7 @@ static const char *shown(const char *path)
 static void name_both(struct kill_scene *scene)
 {
 	const struct killing *killing = scene->killing;
-	const struct killer *killer = &scene->ret->killer;
+	const struct killer *killer = scene->killer;
 	const char *name = killer->name ? killer->name : killing->sender_comm;
 
 	snprintf(scene->sender, sizeof(scene->sender), "%s (pid %u)%s", name, killing->sender_tgid,
@@ -302,26 +282,26 @@ static void tell_all(struct verdict *verdict, const struct kill_scene *scene)
 
 static enum confidence sureness(const struct kill_scene *scene)
 {
-	return scene->ret->killer.by_name ? CONFIDENCE_LIKELY : CONFIDENCE_CERTAIN;
+	return scene->killer->by_name ? CONFIDENCE_LIKELY : CONFIDENCE_CERTAIN;
 }
 
-static bool came_after_oom(const struct killing *killing)
+/* To another, on purpose: what the kernel does by itself is nobody's act. */
+static bool was_sent(const struct killing *killing)
 {
-	return killing->oom_ns && killing->manner != MANNER_FAULT;
+	return !is_self(killing) && killing->manner <= MANNER_CGROUP;
 }
 
 /* The OOM killer was there first: what follows is a manager that puts the rest away. */
-static void judge_cleanup(struct kill_scene *scene)
+bool rule_cleanup(const struct kill_scene *scene, struct verdict *verdict)
 {
 	const struct killing *killing = scene->killing;
 	uint64_t after;
-	struct verdict *verdict;
 
-	if (!came_after_oom(killing) || !killer_has_office(&scene->ret->killer))
-		return;
+	if (!killer_has_office(scene->killer) ||
+		(!was_sent(killing) && killing->manner != MANNER_NAMESPACE))
+		return false;
 	after = killing->time_ns - killing->oom_ns;
-	verdict = new_verdict(scene, "cleanup-after-oom",
-		after < REACTION_NS ? CONFIDENCE_LIKELY : CONFIDENCE_POSSIBLE);
+	verdict->confidence = after < REACTION_NS ? CONFIDENCE_LIKELY : CONFIDENCE_POSSIBLE;
 	verdict_claim(verdict,
 		"The OOM killer came first: it killed %s (pid %u) in this cgroup %s before; %s then "
 		"put away the rest: %s",
@@ -330,18 +310,18 @@ static void judge_cleanup(struct kill_scene *scene)
 	verdict_evidence(verdict, "OOM kill of pid %u %s before, in the same cgroup or within it",
 		killing->oom_tgid, duration_text(after));
 	tell_sender(verdict, killing);
+	return true;
 }
 
-static void judge_daemon(struct kill_scene *scene)
+bool rule_daemon(const struct kill_scene *scene, struct verdict *verdict)
 {
 	const struct killing *killing = scene->killing;
 	char act[VERDICT_TEXT - 96];
-	struct verdict *verdict;
 
-	if (scene->ret->killer.kind != KILLER_OOM_DAEMON || is_self(killing))
-		return;
+	if (scene->killer->kind != KILLER_OOM_DAEMON || !was_sent(killing))
+		return false;
 	act_text(scene, act, sizeof(act));
-	verdict = new_verdict(scene, "killed-by-oom-daemon", sureness(scene));
+	verdict->confidence = sureness(scene);
 	if (killing->cgroup_pressure.some != UNKNOWN_U64)
 		verdict_claim(verdict,
 			"%s: %s %s, at a memory pressure of %" PRIu64 " %% in its cgroup",
@@ -349,6 +329,7 @@ static void judge_daemon(struct kill_scene *scene)
 	else
 		verdict_claim(verdict, "%s: %s %s", denial(killing), scene->sender, act);
 	tell_all(verdict, scene);
+	return true;
 }
 
 static const char *term_text(const struct killing *killing)
@@ -362,33 +343,32 @@ static const char *term_text(const struct killing *killing)
 	return text;
 }
 
-static void judge_cgroup(struct kill_scene *scene)
+bool rule_cgroup(const struct kill_scene *scene, struct verdict *verdict)
 {
 	const struct killing *killing = scene->killing;
-	enum killer_kind kind = scene->ret->killer.kind;
+	enum killer_kind kind = scene->killer->kind;
 	bool manager = kind == KILLER_SERVICE_MANAGER || kind == KILLER_RUNTIME ||
 		       kind == KILLER_KUBELET || kind == KILLER_BATCH;
 	char act[VERDICT_TEXT - 96];
-	struct verdict *verdict;
 
 	if (killing->manner == MANNER_NAMESPACE) {
-		verdict = new_verdict(scene, "cgroup-killed", CONFIDENCE_CERTAIN);
+		verdict->confidence = CONFIDENCE_CERTAIN;
 		verdict_claim(verdict,
 			"Not the OOM killer: the first process of a pid namespace, %s, ended, and the "
 			"kernel killed all that were left in it: %s",
 			scene->sender, scene->target);
 		tell_all(verdict, scene);
-		return;
+		return true;
 	}
-	if (is_self(killing) || killing->manner > MANNER_CGROUP ||
-		(!manager && killing->manner != MANNER_CGROUP))
-		return;
+	if (!was_sent(killing) || (!manager && killing->manner != MANNER_CGROUP))
+		return false;
 	act_text(scene, act, sizeof(act));
-	verdict = new_verdict(scene, "cgroup-killed",
-		killing->manner == MANNER_CGROUP ? CONFIDENCE_CERTAIN : sureness(scene));
+	verdict->confidence =
+		killing->manner == MANNER_CGROUP ? CONFIDENCE_CERTAIN : sureness(scene);
 	verdict_claim(
 		verdict, "%s: %s %s%s", denial(killing), scene->sender, act, term_text(killing));
 	tell_all(verdict, scene);
+	return true;
 }
 
 /* Who it was to the target, where that says more than its name. */
@@ -403,17 +383,14 @@ static const char *relation(const struct killing *killing)
 	return killing->flags & EV_SIGNAL_PARENT ? ", its own parent" : "";
 }
 
-static void judge_process(struct kill_scene *scene)
+bool rule_process(const struct kill_scene *scene, struct verdict *verdict)
 {
 	const struct killing *killing = scene->killing;
 	char act[VERDICT_TEXT - 128];
-	struct verdict *verdict;
 
-	if (scene->ret->verdict_count && killing->manner != MANNER_PARENT)
-		return;
 	if (killing->manner == MANNER_KERNEL || killing->manner == MANNER_FAULT)
-		return;
-	verdict = new_verdict(scene, "killed-by-process", sureness(scene));
+		return false;
+	verdict->confidence = sureness(scene);
 	if (is_self(killing))
 		verdict_claim(verdict, "Not the OOM killer: %s killed itself with SIGKILL%s",
 			scene->sender,
@@ -429,16 +406,16 @@ static void judge_process(struct kill_scene *scene)
 			relation(killing), term_text(killing));
 	}
 	tell_all(verdict, scene);
+	return true;
 }
 
-static void judge_kernel(struct kill_scene *scene)
+bool rule_kernel(const struct kill_scene *scene, struct verdict *verdict)
 {
 	const struct killing *killing = scene->killing;
-	struct verdict *verdict;
 
 	if (killing->manner != MANNER_KERNEL)
-		return;
-	verdict = new_verdict(scene, "killed-by-kernel", CONFIDENCE_LIKELY);
+		return false;
+	verdict->confidence = CONFIDENCE_LIKELY;
 	if (is_self(killing))
 		verdict_claim(verdict,
 			"Not the OOM killer: the kernel sent SIGKILL to %s for what it did itself, "
@@ -451,6 +428,7 @@ static void judge_kernel(struct kill_scene *scene)
 	verdict_evidence(verdict, "the signal came from the kernel (SI_KERNEL), and no mark of the "
 				  "OOM killer followed");
 	tell_machine(verdict, killing);
+	return true;
 }
 
 /* --- faults --- */
@@ -460,16 +438,15 @@ static const char *file_text(const struct killing *killing)
 	return killing->mapping_name[0] ? killing->mapping_name : "a file";
 }
 
-static void judge_shm_full(struct kill_scene *scene)
+bool rule_shm_full(const struct kill_scene *scene, struct verdict *verdict)
 {
 	const struct killing *killing = scene->killing;
 	uint64_t page = scene->host->page_size;
-	struct verdict *verdict;
 
-	if (!(killing->flags & EV_SIGNAL_BLOCKS) || killing->code != BUS_ADRERR ||
+	if (killing->manner != MANNER_FAULT || killing->code != BUS_ADRERR ||
 		killing->tmpfs_used_blocks < killing->tmpfs_max_blocks)
-		return;
-	verdict = new_verdict(scene, "shm-full", CONFIDENCE_CERTAIN);
+		return false;
+	verdict->confidence = CONFIDENCE_CERTAIN;
 	verdict_claim(verdict,
 		"Not the OOM killer: %s died of SIGBUS, since the tmpfs that %s is in is full: %s of "
 		"%s in use",
@@ -478,6 +455,7 @@ static void judge_shm_full(struct kill_scene *scene)
 	verdict_evidence(verdict, "SIGBUS (BUS_ADRERR) at a page of %s, a file of %s on tmpfs",
 		file_text(killing), size_text(killing->mapping_bytes));
 	tell_machine(verdict, killing);
+	return true;
 }
 
 static bool is_beyond_end(const struct kill_scene *scene)
@@ -489,16 +467,15 @@ static bool is_beyond_end(const struct kill_scene *scene)
 	return killing->flags & EV_SIGNAL_MAPPING && at >= killing->mapping_bytes;
 }
 
-static void judge_fault(struct kill_scene *scene)
+bool rule_fault(const struct kill_scene *scene, struct verdict *verdict)
 {
 	const struct killing *killing = scene->killing;
 	const char *name = signal_name(killing->signal);
 	const char *code = signal_code_name(killing->signal, killing->code);
-	struct verdict *verdict;
 
-	if (killing->manner != MANNER_FAULT || scene->ret->verdict_count)
-		return;
-	verdict = new_verdict(scene, "memory-fault", CONFIDENCE_CERTAIN);
+	if (killing->manner != MANNER_FAULT)
+		return false;
+	verdict->confidence = CONFIDENCE_CERTAIN;
 	if (killing->signal == SIGNAL_BUS && is_beyond_end(scene))
 		verdict_claim(verdict,
 			"Not the OOM killer: %s died of SIGBUS, as it read or wrote beyond the end of "
@@ -517,6 +494,7 @@ static void judge_fault(struct kill_scene *scene)
 			mapping_fs_name(killing->mapping_magic)
 				? mapping_fs_name(killing->mapping_magic)
 				: "");
+	return true;
 }
 
 /* --- all of it --- */
@@ -572,18 +550,12 @@ void judge_killing(
 		.file = killing->sender_file,
 		.cmdline = killing->sender_cmdline,
 		.cgroup = killing->sender_cgroup};
-	struct kill_scene scene = {.killing = killing, .host = host, .ret = ret};
+	struct kill_scene scene = {.killing = killing, .host = host, .killer = &ret->killer};
 
 	memset(ret, 0, sizeof(*ret));
 	ret->killer = killer_of(&facts);
 	parse_container_path(killing->target_cgroup, &ret->where);
 	name_both(&scene);
-	judge_cleanup(&scene);
-	judge_daemon(&scene);
-	judge_cgroup(&scene);
-	judge_process(&scene);
-	judge_kernel(&scene);
-	judge_shm_full(&scene);
-	judge_fault(&scene);
+	judge_kill_verdicts(&scene, ret);
 	judge_lacks(killing, ret);
 }

@@ -3,21 +3,22 @@
 #ifndef OOMSNOOP_JUDGE_VERDICT_PARTS_H
 #define OOMSNOOP_JUDGE_VERDICT_PARTS_H
 
-#include "judge/verdicts.h"
+#include "judge/judgement.h"
 
+/* What a rule about an incident looks at. */
 struct scene {
 	const struct incident *incident;
 	const struct host_facts *host;
-	struct judgement *ret;
+	const struct judgement *ret; /* all of it but the verdicts */
 	const struct incident_level *limit; /* NULL: no cgroup's limit */
 	const char *limit_path;
-	const struct task_facts *victim; /* NULL: nobody */
+	const struct task_facts
+		*victim; /* NULL: nobody, or one of whom no more than a pid is known */
 };
 
-/* NULL when there are VERDICTS_MAX already; the next two take that. */
-struct verdict *verdict_new(struct scene *scene, const char *id, enum confidence confidence);
 void verdict_claim(struct verdict *verdict, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
+/* What is beyond VERDICT_EVIDENCE is left out. */
 void verdict_evidence(struct verdict *verdict, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
@@ -31,27 +32,53 @@ const char *path_text(const char *path);
 /* RSS, swap and page tables: what killing a process can give back. */
 uint64_t held_bytes(const struct scene *scene, const struct badness *badness);
 
-/* Of an imported incident: what its account of the machine's memory and its table show. */
-void judge_log_machine(struct scene *scene);
-void judge_log_holders(struct scene *scene);
+/* UNKNOWN_U64 stays what it is. */
+uint64_t pages_to_bytes(const struct scene *scene, uint64_t pages);
+
+/* The limit that was hit: of cgroup v1 it may be that on memory and swap together. `limit` is not
+ * NULL. UNKNOWN_U64: not known. */
+const char *limit_kind(const struct scene *scene);
+uint64_t limit_bytes(const struct scene *scene);
+uint64_t limit_usage_bytes(const struct scene *scene);
+
+/* Of the limit's cgroup: all of it, or at least so much. UNKNOWN_U64: not known. */
+uint64_t kernel_memory_bytes(const struct scene *scene);
+
+/* --- arithmetic on bytes of which some are not known --- */
+
+static inline uint64_t known_bytes(uint64_t bytes)
+{
+	return bytes == UNKNOWN_U64 ? 0 : bytes;
+}
+
+/* No less than 0. */
+static inline uint64_t less_bytes(uint64_t bytes, uint64_t by)
+{
+	return bytes > by ? bytes - by : 0;
+}
+
+/* A share of the whole that is worth a sentence. */
+static inline bool is_most(uint64_t part, uint64_t whole)
+{
+	return part > whole / 2;
+}
 
 static inline bool scene_is_self(const struct scene *scene)
 {
 	return scene->incident->source == INCIDENT_SELF;
 }
 
+static inline bool scene_is_imported(const struct scene *scene)
+{
+	return scene->incident->source == INCIDENT_IMPORTED;
+}
+
+/* "at the kill": when the numbers of the machine and of memory.stat were read. */
+const char *when_text(const struct scene *scene);
+const char *stat_when_text(const struct scene *scene);
 /* "weighed by the kernel": how the candidates came to be known. */
 const char *seen_text(const struct scene *scene);
 /* Of what was noticed from within the cgroup: what shows that it was this limit. */
 const char *self_limit_text(const struct scene *scene);
-/* The same: who it was, and that the limit is not one of ours. */
-void judge_self(struct scene *scene);
-
-/* Who else died: of the same group, and at the same limit before. */
-void judge_group(struct scene *scene);
-void judge_repeated(struct scene *scene);
-
-/* How it came: of incident.growth. */
-void judge_growth(struct scene *scene);
 
 #endif /* OOMSNOOP_JUDGE_VERDICT_PARTS_H */

@@ -4,7 +4,7 @@
 
 #include "base/buf.h"
 #include "base/units.h"
-#include "judge/verdict_parts.h"
+#include "judge/verdict_rules.h"
 
 /* Of the growth: so much by copying is told, since no list of processes shows it. */
 #define COPIES_SHARE 3
@@ -13,26 +13,11 @@
 /* Of what a family holds: with less of it private, it is one process's memory that others share. */
 #define PRIVATE_SHARE 4
 
-static bool is_most(uint64_t part, uint64_t whole)
-{
-	return part > whole / 2;
-}
-
-static uint64_t known(uint64_t bytes)
-{
-	return bytes == UNKNOWN_U64 ? 0 : bytes;
-}
-
-static uint64_t less(uint64_t bytes, uint64_t by)
-{
-	return bytes > by ? bytes - by : 0;
-}
-
 static uint64_t sum(uint64_t a, uint64_t b)
 {
 	uint64_t ret;
 
-	return __builtin_add_overflow(known(a), known(b), &ret) ? UINT64_MAX - 1 : ret;
+	return __builtin_add_overflow(known_bytes(a), known_bytes(b), &ret) ? UINT64_MAX - 1 : ret;
 }
 
 /* "58.7 s", in one of two places that take turns. */
@@ -50,7 +35,7 @@ static const char *duration_text(uint64_t ns)
 
 static uint64_t window_ns(const struct growth_picture *picture)
 {
-	return less(picture->to_ns, picture->from_ns);
+	return less_bytes(picture->to_ns, picture->from_ns);
 }
 
 /* Of the domain at the end; 0: not known. */
@@ -81,7 +66,7 @@ static void hold(struct holder *most, const struct picture_family *family, const
 	uint32_t tgid, uint32_t ppid, uint64_t bytes)
 {
 	if (tgid == family->root_tgid || ppid == family->root_tgid)
-		bytes = less(bytes, known(family->shared_bytes));
+		bytes = less_bytes(bytes, known_bytes(family->shared_bytes));
 	if (bytes > most->bytes)
 		*most = (struct holder) {comm, tgid, bytes};
 }
@@ -98,7 +83,7 @@ static struct holder largest_single(const struct scene *scene, const struct pict
 
 		if (!process->exited)
 			hold(&ret, family, process->comm, process->tgid, process->ppid,
-				known(process->held_bytes));
+				known_bytes(process->held_bytes));
 	}
 	for (unsigned int i = 0; i < scene->ret->ranked_count; i++) {
 		const struct ranked *ranked = &scene->ret->ranked[i];
@@ -130,8 +115,8 @@ static const struct picture_family *family_that_holds(const struct scene *scene)
 		uint64_t bytes = family_bytes(family);
 
 		if (family->members < 2 || !is_most(bytes, usage) ||
-			less(bytes, usage) > usage / 8 ||
-			known(family->private_bytes) < bytes / PRIVATE_SHARE ||
+			less_bytes(bytes, usage) > usage / 8 ||
+			known_bytes(family->private_bytes) < bytes / PRIVATE_SHARE ||
 			is_most(largest_single(scene, family).bytes, usage))
 			continue;
 		if (!found || bytes > family_bytes(found))
@@ -141,7 +126,7 @@ static const struct picture_family *family_that_holds(const struct scene *scene)
 }
 
 static void evidence_of_family(
-	struct scene *scene, struct verdict *verdict, const struct picture_family *family)
+	const struct scene *scene, struct verdict *verdict, const struct picture_family *family)
 {
 	struct holder most = largest_single(scene, family);
 	uint64_t usage = usage_bytes(scene);
@@ -175,43 +160,49 @@ static bool adds_up(const struct growth_picture *picture)
 static enum confidence confidence_without(const struct growth_picture *picture, uint64_t part,
 	uint64_t cow_bytes, bool upper_bound, uint64_t whole)
 {
-	if (upper_bound && !adds_up(picture) && !is_most(less(part, known(cow_bytes)), whole))
+	if (upper_bound && !adds_up(picture) &&
+		!is_most(less_bytes(part, known_bytes(cow_bytes)), whole))
 		return CONFIDENCE_POSSIBLE;
 	return CONFIDENCE_LIKELY;
 }
 
-static void judge_family(struct scene *scene)
+bool rule_family_holds(const struct scene *scene, struct verdict *verdict)
 {
-	const struct growth_share *share = &scene->ret->share;
 	const struct picture_family *family = family_that_holds(scene);
 	uint64_t usage = usage_bytes(scene), bytes;
-	struct verdict *verdict;
 
-	if (family) {
-		bytes = family_bytes(family);
-		verdict = verdict_new(scene, "fork-family",
-			confidence_without(&scene->incident->growth, bytes, family->cow_bytes,
-				family->cow_upper_bound, usage));
-		/* Pages of files may be charged elsewhere: then they seem to hold more than all. */
-		verdict_claim(verdict,
-			"The fork family of %s[%u], %u processes, holds %s of the %s in use; no single one of them holds most of it.",
-			family->comm, family->root_tgid, family->members,
-			bytes < usage ? size_text(bytes) : "about all", size_text(usage));
-	} else if (share->by == GROWTH_BY_FAMILY) {
-		family = &scene->incident->growth.families[share->index];
-		verdict = verdict_new(scene, "fork-family",
-			confidence_without(&scene->incident->growth, share->part_bytes,
-				share->cow_bytes, share->cow_upper_bound, share->growth_bytes));
-		verdict_claim(verdict,
-			"The fork family of %s[%u], %u processes, made %s of the growth of %s; no single one of them made most of it.",
-			family->comm, family->root_tgid, family->members,
-			share->part_bytes < share->growth_bytes ? size_text(share->part_bytes)
-								: "about all",
-			size_text(share->growth_bytes));
-	} else {
-		return;
-	}
+	if (!family)
+		return false;
+	bytes = family_bytes(family);
+	verdict->confidence = confidence_without(
+		&scene->incident->growth, bytes, family->cow_bytes, family->cow_upper_bound, usage);
+	/* Pages of files may be charged elsewhere: then they seem to hold more than all. */
+	verdict_claim(verdict,
+		"The fork family of %s[%u], %u processes, holds %s of the %s in use; no single one of them holds most of it.",
+		family->comm, family->root_tgid, family->members,
+		bytes < usage ? size_text(bytes) : "about all", size_text(usage));
 	evidence_of_family(scene, verdict, family);
+	return true;
+}
+
+bool rule_family_grew(const struct scene *scene, struct verdict *verdict)
+{
+	const struct growth_share *share = &scene->ret->share;
+	const struct picture_family *family;
+
+	if (share->by != GROWTH_BY_FAMILY)
+		return false;
+	family = &scene->incident->growth.families[share->index];
+	verdict->confidence = confidence_without(&scene->incident->growth, share->part_bytes,
+		share->cow_bytes, share->cow_upper_bound, share->growth_bytes);
+	verdict_claim(verdict,
+		"The fork family of %s[%u], %u processes, made %s of the growth of %s; no single one of them made most of it.",
+		family->comm, family->root_tgid, family->members,
+		share->part_bytes < share->growth_bytes ? size_text(share->part_bytes)
+							: "about all",
+		size_text(share->growth_bytes));
+	evidence_of_family(scene, verdict, family);
+	return true;
 }
 
 /* --- copy-on-write --- */
@@ -224,7 +215,7 @@ struct copies {
 static void copy(struct copies *copies, uint64_t bytes, bool upper_bound)
 {
 	copies->bytes = sum(copies->bytes, bytes);
-	copies->upper_bound |= upper_bound && known(bytes);
+	copies->upper_bound |= upper_bound && known_bytes(bytes);
 }
 
 /* Both lists are cut, each in its own way: the larger sum is nearer to the truth. */
@@ -255,7 +246,8 @@ static void evidence_of_copies(
 	for (unsigned int i = 0; i < picture->process_count && i < PICTURE_PROCESSES; i++) {
 		const struct picture_process *process = &picture->processes[i];
 
-		if (known(process->cow_bytes) && (!most || process->cow_bytes > most->cow_bytes))
+		if (known_bytes(process->cow_bytes) &&
+			(!most || process->cow_bytes > most->cow_bytes))
 			most = process;
 	}
 	if (most)
@@ -266,17 +258,16 @@ static void evidence_of_copies(
 							: (uint64_t)most->delta_bytes));
 }
 
-static void judge_copies(struct scene *scene)
+bool rule_copies(const struct scene *scene, struct verdict *verdict)
 {
 	const struct growth_picture *picture = &scene->incident->growth;
 	uint64_t growth = scene->ret->share.growth_bytes;
 	struct copies copies = copies_of(picture);
-	struct verdict *verdict;
 
 	if (!growth || !copies.bytes || copies.bytes < growth / COPIES_SHARE)
-		return;
-	verdict = verdict_new(scene, "copy-on-write",
-		copies.upper_bound && !adds_up(picture) ? CONFIDENCE_POSSIBLE : CONFIDENCE_LIKELY);
+		return false;
+	verdict->confidence =
+		copies.upper_bound && !adds_up(picture) ? CONFIDENCE_POSSIBLE : CONFIDENCE_LIKELY;
 	if (copies.upper_bound && copies.bytes >= growth)
 		verdict_claim(verdict,
 			"Private copies of pages that were shared by fork (copy-on-write) can account for all of the growth of %s: no RSS shows them.",
@@ -288,6 +279,7 @@ static void judge_copies(struct scene *scene)
 			copies.bytes < growth ? size_text(copies.bytes) : "About all",
 			size_text(growth));
 	evidence_of_copies(verdict, picture, &copies);
+	return true;
 }
 
 /* --- how it grew --- */
@@ -313,27 +305,43 @@ static void claim_leak(struct verdict *verdict, const struct growth_picture *pic
 	verdict_evidence(verdict, "a straight line explains it: r2 %.2f", trend->r2);
 }
 
-static void judge_trend(struct scene *scene)
+static void evidence_of_trend(const struct scene *scene, struct verdict *verdict)
 {
 	const struct growth_picture *picture = &scene->incident->growth;
 	const struct trend *trend = &scene->ret->trend;
-	uint64_t usage = usage_bytes(scene), lasted = less(picture->to_ns, trend->start_ns);
-	struct verdict *verdict;
+	uint64_t usage = usage_bytes(scene);
 
-	if (trend->kind == TREND_SPIKE) {
-		verdict = verdict_new(scene, "spike", CONFIDENCE_LIKELY);
-		verdict_claim(verdict, "Nine tenths of the growth of %s came within about %s.",
-			size_text(trend->rise_bytes), duration_text(trend->spike_ns));
-	} else if (trend->kind == TREND_STEADY) {
-		verdict = verdict_new(scene, "steady-leak", CONFIDENCE_LIKELY);
-		claim_leak(verdict, picture, trend, lasted);
-	} else {
-		return;
-	}
 	verdict_evidence(verdict, "usage %s when it began, %s at the end",
-		size_text(less(usage, trend->rise_bytes)), size_text(usage));
+		size_text(less_bytes(usage, trend->rise_bytes)), size_text(usage));
 	verdict_evidence(verdict, "it began %s before the end, in a history of %s",
-		duration_text(lasted), duration_text(window_ns(picture)));
+		duration_text(less_bytes(picture->to_ns, trend->start_ns)),
+		duration_text(window_ns(picture)));
+}
+
+bool rule_spike(const struct scene *scene, struct verdict *verdict)
+{
+	const struct trend *trend = &scene->ret->trend;
+
+	if (trend->kind != TREND_SPIKE)
+		return false;
+	verdict->confidence = CONFIDENCE_LIKELY;
+	verdict_claim(verdict, "Nine tenths of the growth of %s came within about %s.",
+		size_text(trend->rise_bytes), duration_text(trend->spike_ns));
+	evidence_of_trend(scene, verdict);
+	return true;
+}
+
+bool rule_leak(const struct scene *scene, struct verdict *verdict)
+{
+	const struct growth_picture *picture = &scene->incident->growth;
+	const struct trend *trend = &scene->ret->trend;
+
+	if (trend->kind != TREND_STEADY)
+		return false;
+	verdict->confidence = CONFIDENCE_LIKELY;
+	claim_leak(verdict, picture, trend, less_bytes(picture->to_ns, trend->start_ns));
+	evidence_of_trend(scene, verdict);
+	return true;
 }
 
 /* --- who, where it is not the victim --- */
@@ -351,21 +359,23 @@ static bool was_killed(const struct incident *incident, const struct picture_pro
 	return false;
 }
 
-static void judge_grew_most(struct scene *scene)
+bool rule_grew_most(const struct scene *scene, struct verdict *verdict)
 {
 	const struct incident *incident = scene->incident;
 	const struct growth_share *share = &scene->ret->share;
 	const struct picture_process *process;
-	struct verdict *verdict;
 
 	if (share->by != GROWTH_BY_PROCESS)
-		return;
+		return false;
 	process = &incident->growth.processes[share->index];
 	if (was_killed(incident, process))
-		return;
-	verdict = verdict_new(scene, "grew-most",
-		confidence_without(&scene->incident->growth, share->part_bytes, share->cow_bytes,
-			share->cow_upper_bound, share->growth_bytes));
+		return false;
+	/* What ended has given its memory back: it may have nothing to do with this kill. */
+	verdict->confidence =
+		process->exited
+			? CONFIDENCE_POSSIBLE
+			: confidence_without(&incident->growth, share->part_bytes, share->cow_bytes,
+				  share->cow_upper_bound, share->growth_bytes);
 	verdict_claim(verdict, "%s[%u] made %s of the growth of %s%s.", process->comm,
 		process->tgid,
 		share->part_bytes < share->growth_bytes ? size_text(share->part_bytes)
@@ -378,17 +388,17 @@ static void judge_grew_most(struct scene *scene)
 		process->cow_upper_bound ? "at most " : "", size_text(process->cow_bytes));
 	verdict_evidence(verdict, process->exited ? "ended since; it held %s" : "holds %s",
 		size_text(process->held_bytes));
+	return true;
 }
 
-static void judge_outside(struct scene *scene)
+bool rule_no_process_grew(const struct scene *scene, struct verdict *verdict)
 {
 	const struct growth_picture *picture = &scene->incident->growth;
 	const struct growth_share *share = &scene->ret->share;
-	struct verdict *verdict;
 
 	if (share->by != GROWTH_BY_NOBODY)
-		return;
-	verdict = verdict_new(scene, "no-process-grew", CONFIDENCE_LIKELY);
+		return false;
+	verdict->confidence = CONFIDENCE_LIKELY;
 	verdict_claim(verdict,
 		"%s of the growth of %s is in no process's own memory: page cache, tmpfs or kernel memory.",
 		share->part_bytes < share->growth_bytes ? size_text(share->part_bytes)
@@ -402,15 +412,5 @@ static void judge_outside(struct scene *scene)
 			picture->processes[share->index].comm,
 			picture->processes[share->index].tgid,
 			size_text(picture->processes[share->index].cached_bytes));
-}
-
-void judge_growth(struct scene *scene)
-{
-	if (!scene->incident->growth.valid)
-		return;
-	judge_family(scene);
-	judge_copies(scene);
-	judge_grew_most(scene);
-	judge_outside(scene);
-	judge_trend(scene);
+	return true;
 }

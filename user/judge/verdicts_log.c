@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "judge/verdict_parts.h"
+#include "judge/verdict_rules.h"
 #include "judge/zones.h"
 #include "source/klog_line.h"
 
@@ -24,16 +24,6 @@
 
 /* In the order in which a request for a higher one may also take a lower one. */
 enum zone_class { ZONE_DMA, ZONE_DMA32, ZONE_NORMAL, ZONE_HIGHMEM, ZONE_MOVABLE, ZONE_OTHER };
-
-static uint64_t known(uint64_t value)
-{
-	return value == UNKNOWN_U64 ? 0 : value;
-}
-
-static bool is_most(uint64_t part, uint64_t whole)
-{
-	return part > whole / 2;
-}
 
 static enum zone_class class_of(const struct incident_zone *zone)
 {
@@ -112,15 +102,16 @@ static uint64_t kept_back(const struct incident_zone *zone, const struct request
 /* Free pages of no use to this request, whatever the watermark. */
 static uint64_t set_aside(const struct incident_zone *zone, const struct request *request)
 {
-	return known(zone->highatomic_pages) + (request->movable ? 0 : known(zone->cma_pages));
+	return known_bytes(zone->highatomic_pages) +
+	       (request->movable ? 0 : known_bytes(zone->cma_pages));
 }
 
 static bool has_room(const struct incident_zone *zone, const struct request *request)
 {
-	uint64_t needed = known(zone->min_pages) + kept_back(zone, request) +
+	uint64_t needed = known_bytes(zone->min_pages) + kept_back(zone, request) +
 			  set_aside(zone, request) + (1ULL << request->order) - 1;
 
-	return known(zone->free_pages) > needed;
+	return known_bytes(zone->free_pages) > needed;
 }
 
 static bool has_piece(const struct incident_zone *zone, const struct request *request)
@@ -169,12 +160,12 @@ static void look(const struct incident_log *log, const struct request *request, 
 		const struct incident_zone *zone = &log->zones[i];
 
 		if (!may_use(zone, request)) {
-			ret->elsewhere_pages += known(zone->free_pages);
+			ret->elsewhere_pages += known_bytes(zone->free_pages);
 			continue;
 		}
-		ret->here_pages += known(zone->free_pages);
+		ret->here_pages += known_bytes(zone->free_pages);
 		if (!request->movable)
-			ret->cma_pages += known(zone->cma_pages);
+			ret->cma_pages += known_bytes(zone->cma_pages);
 		if (!has_room(zone, request))
 			continue;
 		ret->room = true;
@@ -184,13 +175,8 @@ static void look(const struct incident_log *log, const struct request *request, 
 
 /* --- claims about the machine --- */
 
-static uint64_t to_bytes(const struct scene *scene, uint64_t pages)
-{
-	return pages == UNKNOWN_U64 ? UNKNOWN_U64 : pages * scene->host->page_size;
-}
-
-static void evidence_of_zones(
-	struct scene *scene, struct verdict *verdict, const struct request *request, bool usable)
+static void evidence_of_zones(const struct scene *scene, struct verdict *verdict,
+	const struct request *request, bool usable)
 {
 	const struct incident_log *log = &scene->incident->log;
 	unsigned int told = 0;
@@ -208,45 +194,106 @@ static void evidence_of_zones(
 			snprintf(node, sizeof(node), "node %d ", zone->node);
 		if (!usable) {
 			verdict_evidence(verdict, "not usable for this request: %s%s, free %s",
-				node, zone->name, size_text(to_bytes(scene, zone->free_pages)));
+				node, zone->name,
+				size_text(pages_to_bytes(scene, zone->free_pages)));
 			continue;
 		}
 		if (back)
 			snprintf(kept, sizeof(kept), ", kept back %s",
-				size_text(to_bytes(scene, back)));
+				size_text(pages_to_bytes(scene, back)));
 		if (aside)
 			snprintf(set, sizeof(set), ", set aside %s",
-				size_text(to_bytes(scene, aside)));
+				size_text(pages_to_bytes(scene, aside)));
 		verdict_evidence(verdict, "%s%s: free %s, watermark %s%s%s", node, zone->name,
-			size_text(to_bytes(scene, zone->free_pages)),
-			size_text(to_bytes(scene, zone->min_pages)), kept, set);
+			size_text(pages_to_bytes(scene, zone->free_pages)),
+			size_text(pages_to_bytes(scene, zone->min_pages)), kept, set);
 	}
 }
 
-static void claim_zone(struct scene *scene, const struct request *request,
-	const struct zones *zones, const char *why)
+/* Why there is no room where there seems to be; NULL: there is room, or none at all. */
+static const char *why_no_room(const struct zones *zones, uint64_t all_pages)
 {
-	struct verdict *verdict = verdict_new(scene, "zone-exhausted", CONFIDENCE_CERTAIN);
-	uint64_t free = zones->here_pages + zones->elsewhere_pages;
-
-	if (request->order)
-		verdict_claim(verdict, "%llu pages in one piece were asked for (order %u): %s",
-			1ULL << request->order, request->order, why);
-	else
-		verdict_claim(verdict, "A page was asked for: %s", why);
-	verdict_evidence(verdict, "order %u, free in all zones %s", request->order,
-		size_text(to_bytes(scene, free)));
-	evidence_of_zones(scene, verdict, request, true);
-	evidence_of_zones(scene, verdict, request, false);
+	if (zones->room)
+		return zones->piece ? NULL : "there is memory free, but no piece of that size.";
+	if (zones->elsewhere_pages > all_pages / FREE_SHARE &&
+		zones->elsewhere_pages > zones->here_pages)
+		return "the zones that it may use are full, and what is free is in others.";
+	if (is_most(zones->cma_pages, zones->here_pages) &&
+		zones->cma_pages > all_pages / (4 * FREE_SHARE))
+		return "most of what is free is set aside for movable memory (CMA), and this is none.";
+	return NULL;
 }
 
-static void claim_host(
-	struct scene *scene, const struct request *request, enum confidence confidence)
+static bool zones_tell(const struct incident *incident)
+{
+	return incident->log.zone_count && incident->log.has_gfp;
+}
+
+static bool is_of_machine(const struct scene *scene)
+{
+	return scene->ret->scope == SCOPE_GLOBAL && !scene->ret->manual;
+}
+
+bool rule_log_zones(const struct scene *scene, struct verdict *verdict)
+{
+	const struct incident *incident = scene->incident;
+	uint64_t all_pages = incident->host.total_bytes / scene->host->page_size;
+	struct request request = request_of(incident);
+	struct zones zones;
+	const char *why;
+
+	if (!is_of_machine(scene) || !zones_tell(incident))
+		return false;
+	look(&incident->log, &request, &zones);
+	why = why_no_room(&zones, all_pages);
+	if (!why)
+		return false;
+	verdict->confidence = CONFIDENCE_CERTAIN;
+	if (request.order)
+		verdict_claim(verdict, "%llu pages in one piece were asked for (order %u): %s",
+			1ULL << request.order, request.order, why);
+	else
+		verdict_claim(verdict, "A page was asked for: %s", why);
+	verdict_evidence(verdict, "order %u, free in all zones %s", request.order,
+		size_text(pages_to_bytes(scene, zones.here_pages + zones.elsewhere_pages)));
+	evidence_of_zones(scene, verdict, &request, true);
+	evidence_of_zones(scene, verdict, &request, false);
+	return true;
+}
+
+/* 0: it was not the machine that ran out. */
+static enum confidence host_is_exhausted(const struct scene *scene)
+{
+	const struct incident *incident = scene->incident;
+	const struct host_memory *host = &incident->host;
+	uint64_t all_pages = host->total_bytes / scene->host->page_size;
+	struct request request = request_of(incident);
+	struct zones zones;
+
+	if (!zones_tell(incident))
+		return host->free_bytes != UNKNOWN_U64 &&
+				       host->free_bytes < host->total_bytes / FREE_SHARE
+			       ? CONFIDENCE_LIKELY
+			       : 0;
+	look(&incident->log, &request, &zones);
+	if (why_no_room(&zones, all_pages))
+		return 0;
+	if (!zones.room)
+		return CONFIDENCE_CERTAIN;
+	return zones.here_pages < all_pages / FREE_SHARE ? CONFIDENCE_LIKELY : 0;
+}
+
+bool rule_log_host(const struct scene *scene, struct verdict *verdict)
 {
 	const struct host_memory *memory = &scene->incident->host;
-	struct verdict *verdict = verdict_new(scene, "host-exhausted", confidence);
+	struct request request = request_of(scene->incident);
 	char swap[64] = "";
 
+	if (!is_of_machine(scene))
+		return false;
+	verdict->confidence = host_is_exhausted(scene);
+	if (!verdict->confidence)
+		return false;
 	if (!memory->swap_total_bytes)
 		strcpy(swap, ", no swap");
 	else if (memory->swap_total_bytes != UNKNOWN_U64)
@@ -256,56 +303,12 @@ static void claim_host(
 		size_text(memory->total_bytes), swap);
 	verdict_evidence(verdict, "RAM %s, free %s at the kill", size_text(memory->total_bytes),
 		size_text(memory->free_bytes));
-	if (known(memory->swap_total_bytes))
+	if (known_bytes(memory->swap_total_bytes))
 		verdict_evidence(verdict, "swap %s, free %s at the kill",
 			size_text(memory->swap_total_bytes), size_text(memory->swap_free_bytes));
-	if (request)
-		evidence_of_zones(scene, verdict, request, true);
-}
-
-static void judge_zones(struct scene *scene, uint64_t total)
-{
-	const struct incident *incident = scene->incident;
-	struct request request = request_of(incident);
-	uint64_t all_pages = total / scene->host->page_size;
-	struct zones zones;
-
-	look(&incident->log, &request, &zones);
-	if (zones.room && !zones.piece) {
-		claim_zone(scene, &request, &zones,
-			"there is memory free, but no piece of that size.");
-		return;
-	}
-	if (!zones.room && zones.elsewhere_pages > all_pages / FREE_SHARE &&
-		zones.elsewhere_pages > zones.here_pages) {
-		claim_zone(scene, &request, &zones,
-			"the zones that it may use are full, and what is free is in others.");
-		return;
-	}
-	if (!zones.room && is_most(zones.cma_pages, zones.here_pages) &&
-		zones.cma_pages > all_pages / (4 * FREE_SHARE)) {
-		claim_zone(scene, &request, &zones,
-			"most of what is free is set aside for movable memory (CMA), and this is none.");
-		return;
-	}
-	if (!zones.room)
-		claim_host(scene, &request, CONFIDENCE_CERTAIN);
-	else if (zones.here_pages < all_pages / FREE_SHARE)
-		claim_host(scene, &request, CONFIDENCE_LIKELY);
-}
-
-void judge_log_machine(struct scene *scene)
-{
-	const struct incident *incident = scene->incident;
-	uint64_t total = incident->host.total_bytes, free = incident->host.free_bytes;
-
-	if (incident->source != INCIDENT_IMPORTED || scene->ret->scope != SCOPE_GLOBAL ||
-		scene->ret->manual || total == UNKNOWN_U64)
-		return;
-	if (incident->log.zone_count && incident->log.has_gfp)
-		judge_zones(scene, total);
-	else if (free != UNKNOWN_U64 && free < total / FREE_SHARE)
-		claim_host(scene, NULL, CONFIDENCE_LIKELY);
+	if (zones_tell(scene->incident))
+		evidence_of_zones(scene, verdict, &request, true);
+	return true;
 }
 
 /* --- who holds it --- */
@@ -321,10 +324,11 @@ static uint64_t whole_bytes(const struct scene *scene)
 		if (scene->limit->usage_pages == UNKNOWN_U64)
 			return 0;
 		if (scene->limit->swap_usage_pages == UNKNOWN_U64)
-			return to_bytes(scene, scene->limit->usage_pages);
+			return pages_to_bytes(scene, scene->limit->usage_pages);
 		if (incident->log.limit_v1)
-			return to_bytes(scene, scene->limit->swap_usage_pages);
-		return to_bytes(scene, scene->limit->usage_pages + scene->limit->swap_usage_pages);
+			return pages_to_bytes(scene, scene->limit->swap_usage_pages);
+		return pages_to_bytes(
+			scene, scene->limit->usage_pages + scene->limit->swap_usage_pages);
 	}
 	if (scene->ret->scope != SCOPE_GLOBAL || host->total_bytes == UNKNOWN_U64)
 		return 0;
@@ -339,28 +343,27 @@ static uint64_t whole_bytes(const struct scene *scene)
 static uint64_t family_at_least(const struct scene *scene)
 {
 	const struct incident_log *log = &scene->incident->log;
-	uint64_t sum = to_bytes(scene, log->family_pages), shared;
+	uint64_t sum = pages_to_bytes(scene, log->family_pages), shared;
 
 	if (log->family_from_anon)
 		return sum;
-	shared = known(scene->limit ? scene->incident->stat.shmem_bytes : log->shmem_bytes);
+	shared = known_bytes(scene->limit ? scene->incident->stat.shmem_bytes : log->shmem_bytes);
 	if (__builtin_mul_overflow(shared, (uint64_t)log->family_members - 1, &shared))
 		return 0;
 	return sum > shared ? sum - shared : 0;
 }
 
-static void judge_family(struct scene *scene)
+bool rule_log_family(const struct scene *scene, struct verdict *verdict)
 {
 	const struct incident_log *log = &scene->incident->log;
-	uint64_t whole = whole_bytes(scene), sum = to_bytes(scene, log->family_pages);
-	struct verdict *verdict;
+	uint64_t whole = whole_bytes(scene), sum = pages_to_bytes(scene, log->family_pages);
 
 	if (!whole || log->family_members < FAMILY_MIN || !is_most(family_at_least(scene), whole) ||
-		sum > whole + whole / TOO_MUCH_SHARE ||
-		is_most(to_bytes(scene, log->family_largest_pages), whole) ||
+		less_bytes(sum, whole) > whole / TOO_MUCH_SHARE ||
+		is_most(pages_to_bytes(scene, log->family_largest_pages), whole) ||
 		is_most(log->family_largest_pages, log->family_pages))
-		return;
-	verdict = verdict_new(scene, "fork-family", CONFIDENCE_LIKELY);
+		return false;
+	verdict->confidence = CONFIDENCE_LIKELY;
 	verdict_claim(verdict,
 		"%u processes named %s hold %s of the %s in use; no single one of them holds most of it.",
 		log->family_members, log->family_comm, sum < whole ? size_text(sum) : "about all",
@@ -369,21 +372,54 @@ static void judge_family(struct scene *scene)
 		log->family_from_anon ? "anonymous memory and swap" : "resident memory and swap",
 		size_text(sum));
 	verdict_evidence(verdict, "the largest of them: %s",
-		size_text(to_bytes(scene, log->family_largest_pages)));
+		size_text(pages_to_bytes(scene, log->family_largest_pages)));
 	verdict_evidence(
 		verdict, "told by their name: the log does not show whose children they are");
+	return true;
 }
 
-static void held(struct scene *scene, const char *id, enum confidence confidence, uint64_t part,
-	uint64_t whole, const char *claim)
+/* More than half of the machine's RAM. */
+static bool of_ram(const struct scene *scene, struct verdict *verdict, enum confidence confidence,
+	uint64_t part, const char *claim)
 {
-	struct verdict *verdict;
+	uint64_t total = scene->incident->host.total_bytes;
 
-	if (part == UNKNOWN_U64 || !is_most(part, whole))
-		return;
-	verdict = verdict_new(scene, id, confidence);
-	verdict_claim(verdict, "%s of the %s %s", size_text(part), size_text(whole), claim);
-	verdict_evidence(verdict, "%s of %s at the kill", size_text(part), size_text(whole));
+	if (!is_of_machine(scene) || !is_most(part, total))
+		return false;
+	verdict->confidence = confidence;
+	verdict_claim(
+		verdict, "%s of the %s of RAM are %s", size_text(part), size_text(total), claim);
+	verdict_evidence(
+		verdict, "%s of %s %s", size_text(part), size_text(total), when_text(scene));
+	return true;
+}
+
+bool rule_log_tmpfs(const struct scene *scene, struct verdict *verdict)
+{
+	return of_ram(scene, verdict, CONFIDENCE_LIKELY, scene->incident->log.shmem_bytes,
+		"tmpfs files or shared memory: a file in a tmpfs stays when processes are killed.");
+}
+
+bool rule_log_kernel_memory(const struct scene *scene, struct verdict *verdict)
+{
+	const struct incident_log *log = &scene->incident->log;
+
+	return of_ram(scene, verdict, CONFIDENCE_LIKELY,
+		log->slab_bytes + known_bytes(log->kernel_stack_bytes) +
+			known_bytes(log->pagetables_bytes),
+		"kernel memory, which no process's RSS shows.");
+}
+
+bool rule_hugetlb(const struct scene *scene, struct verdict *verdict)
+{
+	return of_ram(scene, verdict, CONFIDENCE_CERTAIN, scene->incident->host.hugetlb_bytes,
+		"set aside for huge pages, which no process's RSS shows.");
+}
+
+bool rule_log_dirty(const struct scene *scene, struct verdict *verdict)
+{
+	return of_ram(scene, verdict, CONFIDENCE_LIKELY, scene->incident->log.dirty_bytes,
+		"file pages that wait to be written.");
 }
 
 /* Everything that Mem-Info has a name for. */
@@ -391,52 +427,15 @@ static uint64_t named_bytes(const struct incident *incident)
 {
 	const struct incident_log *log = &incident->log;
 
-	return log->anon_bytes + log->file_bytes + known(log->unevictable_bytes) +
-	       known(log->slab_bytes) + known(log->kernel_stack_bytes) +
-	       known(log->pagetables_bytes) + known(incident->host.hugetlb_bytes) +
-	       known(incident->host.free_bytes);
+	return log->anon_bytes + log->file_bytes + known_bytes(log->unevictable_bytes) +
+	       known_bytes(log->slab_bytes) + known_bytes(log->kernel_stack_bytes) +
+	       known_bytes(log->pagetables_bytes) + known_bytes(incident->host.hugetlb_bytes) +
+	       known_bytes(incident->host.free_bytes);
 }
 
-static void judge_machine_holders(struct scene *scene)
+bool rule_log_unexplained(const struct scene *scene, struct verdict *verdict)
 {
-	const struct incident *incident = scene->incident;
-	const struct incident_log *log = &incident->log;
-	uint64_t total = incident->host.total_bytes, named;
-
-	held(scene, "tmpfs-held", CONFIDENCE_LIKELY, log->shmem_bytes, total,
-		"of RAM are tmpfs files or shared memory: a file in a tmpfs stays when processes are killed.");
-	held(scene, "kernel-memory-held", CONFIDENCE_LIKELY,
-		log->slab_bytes == UNKNOWN_U64 ? UNKNOWN_U64
-					       : log->slab_bytes + known(log->kernel_stack_bytes) +
-							 known(log->pagetables_bytes),
-		total, "of RAM are kernel memory, which no process's RSS shows.");
-	held(scene, "hugetlb-held", CONFIDENCE_CERTAIN, incident->host.hugetlb_bytes, total,
-		"of RAM are set aside for huge pages, which no process's RSS shows.");
-	held(scene, "page-cache-dirty", CONFIDENCE_LIKELY, log->dirty_bytes, total,
-		"of RAM are file pages that wait to be written.");
-	if (log->anon_bytes == UNKNOWN_U64 || log->file_bytes == UNKNOWN_U64 ||
-		log->slab_bytes == UNKNOWN_U64)
-		return;
-	named = named_bytes(incident);
-	held(scene, "no-process-holds-it", CONFIDENCE_POSSIBLE, total > named ? total - named : 0,
-		total, "of RAM are in nothing that the kernel's account has a name for.");
-}
-
-void judge_log_holders(struct scene *scene)
-{
-	const struct incident *incident = scene->incident;
-	const struct cgroup_stat *stat = &incident->stat;
-
-	if (incident->source != INCIDENT_IMPORTED)
-		return;
-	judge_family(scene);
-	if (scene->limit && incident->stat_usage_bytes != UNKNOWN_U64 &&
-		stat->file_dirty_bytes != UNKNOWN_U64)
-		held(scene, "page-cache-dirty", CONFIDENCE_LIKELY,
-			stat->file_dirty_bytes + known(stat->file_writeback_bytes),
-			incident->stat_usage_bytes,
-			"in use are file pages that wait to be written.");
-	else if (!scene->limit && scene->ret->scope == SCOPE_GLOBAL && !scene->ret->manual &&
-		 incident->host.total_bytes != UNKNOWN_U64)
-		judge_machine_holders(scene);
+	return of_ram(scene, verdict, CONFIDENCE_POSSIBLE,
+		less_bytes(scene->incident->host.total_bytes, named_bytes(scene->incident)),
+		"in nothing that the kernel's account has a name for.");
 }

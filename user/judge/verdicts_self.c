@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What is certain, and what is not, of a kill that was noticed from within its cgroup. */
-#include "judge/verdict_parts.h"
+#include "judge/verdict_rules.h"
 
 const char *seen_text(const struct scene *scene)
 {
@@ -31,50 +31,50 @@ static void evidence_of_counts(const struct scene *scene, struct verdict *verdic
 			self->hidden);
 }
 
-static void judge_who(struct scene *scene)
+bool rule_victim_uncertain(const struct scene *scene, struct verdict *verdict)
 {
 	const struct incident_self *self = &scene->incident->self;
-	struct verdict *verdict;
 
-	if (self->certainty == SELF_POSSIBLE && self->vanished <= self->kills) {
-		verdict = verdict_new(scene, "victim-uncertain", CONFIDENCE_CERTAIN);
+	if (self->certainty != SELF_POSSIBLE)
+		return false;
+	verdict->confidence = CONFIDENCE_CERTAIN;
+	if (self->vanished <= self->kills)
 		verdict_claim(verdict,
 			"What vanished may have ended by itself, since larger processes live on: what was killed may have come and gone between two looks.");
-	} else if (self->certainty == SELF_POSSIBLE) {
-		verdict = verdict_new(scene, "victim-uncertain", CONFIDENCE_CERTAIN);
+	else
 		verdict_claim(verdict,
 			"%u of the %u processes that vanished %s killed; which cannot be told from here. The largest is named first.",
 			self->kills, self->vanished, self->kills == 1 ? "was" : "were");
-	} else if (self->unseen) {
-		verdict = verdict_new(scene, "victim-not-seen", CONFIDENCE_CERTAIN);
-		verdict_claim(verdict,
-			"Of %u %s no process was seen to vanish: it lived too briefly to be seen, or is one that cannot be seen from here.",
-			self->unseen, self->unseen == 1 ? "kill" : "kills");
-	} else {
-		return;
-	}
 	evidence_of_counts(scene, verdict);
+	return true;
 }
 
-static void judge_limit_above(struct scene *scene)
+bool rule_victim_not_seen(const struct scene *scene, struct verdict *verdict)
+{
+	const struct incident_self *self = &scene->incident->self;
+
+	if (!self->unseen)
+		return false;
+	verdict->confidence = CONFIDENCE_CERTAIN;
+	verdict_claim(verdict,
+		"Of %u %s no process was seen to vanish: it lived too briefly to be seen, or is one that cannot be seen from here.",
+		self->unseen, self->unseen == 1 ? "kill" : "kills");
+	evidence_of_counts(scene, verdict);
+	return true;
+}
+
+/* Levels are seen from within, so that there is one at least. */
+bool rule_limit_not_here(const struct scene *scene, struct verdict *verdict)
 {
 	const struct incident *incident = scene->incident;
-	struct verdict *verdict;
 
 	if (scene->ret->scope != SCOPE_UNKNOWN)
-		return;
-	verdict = verdict_new(scene, "limit-not-here", CONFIDENCE_LIKELY);
+		return false;
+	verdict->confidence = CONFIDENCE_LIKELY;
 	verdict_claim(verdict,
 		"No limit that can be seen from here was hit: it was that of a level above (a pod, a slice), or the machine was out of memory.");
 	for (unsigned int i = 0; i < incident->level_count && i < 2; i++)
 		verdict_evidence(verdict, "%s: no invocation of the OOM killer was counted there",
 			incident->level_paths[i]);
-}
-
-void judge_self(struct scene *scene)
-{
-	if (!scene_is_self(scene))
-		return;
-	judge_who(scene);
-	judge_limit_above(scene);
+	return true;
 }

@@ -56,6 +56,28 @@ static void put_top(struct html_view *view)
 	html_raw(out, "</p>\n");
 }
 
+/* The first verdict and what it rests on, unless the headline says it. */
+static void put_summary(struct html_view *view)
+{
+	const struct verdict *first = view_first(view->judgement);
+	struct html_out *out = &view->out;
+
+	if (first == NULL || view_headline_says(first->id))
+		return;
+	html_raw(out, "<p class=\"summary\">");
+	if (first->confidence == CONFIDENCE_LIKELY)
+		html_raw(out, "Likely: ");
+	else if (first->confidence == CONFIDENCE_POSSIBLE)
+		html_raw(out, "Possibly: ");
+	html_text(out, first->claim);
+	html_raw(out, "</p>\n<p class=\"say\">");
+	for (unsigned int i = 0; i < first->evidence_count && i < VERDICT_EVIDENCE; i++) {
+		html_raw(out, i > 0 ? "; " : "");
+		html_text(out, first->evidence[i]);
+	}
+	html_raw(out, "</p>\n");
+}
+
 static void put_headline(struct html_view *view)
 {
 	struct html_out *out = &view->out;
@@ -67,6 +89,7 @@ static void put_headline(struct html_view *view)
 		view->words.tag);
 	html_words_put(out, &view->words, "headline", 0);
 	html_raw(out, "</h1>\n");
+	put_summary(view);
 	html_paragraph(view, "where", "where", 0);
 	html_paragraph(view, "where", "where", 1);
 	html_paragraph(view, "where", "where", 2);

@@ -467,6 +467,7 @@ int json_incident(struct buf *buf, const struct sink_context *context,
 		put_logged_head(buf, context, incident);
 	else
 		json_head(buf, context, "oom", incident->time_ns);
+	json_summary(buf, view_first(judgement));
 	json_add_u64(buf, "incident", incident->number);
 	if (incident->outcome != OUTCOME_UNKNOWN)
 		json_add_string(buf, "outcome", outcome_name(incident->outcome));

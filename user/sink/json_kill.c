@@ -232,6 +232,7 @@ int json_kill(struct buf *buf, const struct sink_context *context, const struct 
 	size_t start = buf->len;
 
 	json_head(buf, context, "kill", killing->time_ns);
+	json_summary(buf, &judgement->verdicts[0]);
 	put_signal(buf, killing);
 	put_sender(buf, context, killing, judgement);
 	put_target(buf, context, killing);

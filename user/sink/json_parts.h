@@ -9,6 +9,8 @@
 /* v, type, ts, host, boot_id, mono_ns, mono_us: what every line begins with. */
 void json_head(
 	struct buf *buf, const struct sink_context *context, const char *type, uint64_t boot_ns);
+/* `summary`: the claim of the first verdict; NULL: there is none. */
+void json_summary(struct buf *buf, const struct verdict *first);
 void json_hooks(struct buf *buf, const struct sink_context *context);
 
 /* Closes the line; -ENOSPC takes it back to `start`. */

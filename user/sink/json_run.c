@@ -20,6 +20,12 @@ void json_head(
 	json_add_u64(buf, "mono_us", boot_ns / 1000);
 }
 
+void json_summary(struct buf *buf, const struct verdict *first)
+{
+	if (first)
+		json_add_string(buf, "summary", first->claim);
+}
+
 void json_hooks(struct buf *buf, const struct sink_context *context)
 {
 	size_t start = json_begin(buf, "hooks", '{');

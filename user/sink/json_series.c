@@ -135,6 +135,7 @@ int json_listed(struct buf *buf, const struct list_entry *entry)
 	size_t start = buf->len;
 
 	json_head(buf, entry->context, "incident", incident->time_ns);
+	json_summary(buf, view_first(entry->judgement));
 	json_add_i64(buf, "number", entry->id);
 	json_add_u64(buf, "incident", incident->number);
 	json_add_string(buf, "outcome", outcome_name(incident->outcome));

@@ -391,13 +391,11 @@ static void put_limit_machine(struct text_view *view)
 	flow_take(&view->flow, text);
 }
 
-/* Said elsewhere in this view: in the first line, with the limit or the growth, after the kill. */
+/* Said elsewhere in this view: with the limit or the growth, of those who died, after the kill. */
 static bool is_said_elsewhere(const char *id)
 {
-	static const char *const ids[] = {"own-limit", "ancestor-limit", "host-exhausted",
-		"host-larger-than-limit", "node-bound", "operator-request", "group-kill",
-		"no-victim", "victim-not-seen", "limit-not-here", "repeated", "victim-is-largest",
-		"spike", "steady-leak", "grew-most", "no-process-grew"};
+	static const char *const ids[] = {"host-larger-than-limit", "group-kill", "repeated",
+		"victim-is-largest", "spike", "steady-leak", "grew-most", "no-process-grew"};
 
 	for (size_t i = 0; i < sizeof(ids) / sizeof(ids[0]); i++) {
 		if (strcmp(id, ids[i]) == 0)
@@ -406,6 +404,21 @@ static bool is_said_elsewhere(const char *id)
 	return false;
 }
 
+/* Numbers, one after the other. */
+static void put_evidence(struct text_view *view, const struct verdict *verdict)
+{
+	struct buf *text = &view->scratch;
+
+	for (unsigned int i = 0; i < verdict->evidence_count && i < VERDICT_EVIDENCE; i++) {
+		if (i > 0)
+			buf_puts(text, "; ");
+		text_terminal(text, verdict->evidence[i], strlen(verdict->evidence[i]), 0);
+	}
+	flow_label(&view->flow, "");
+	flow_take(&view->flow, text);
+}
+
+/* The first one is the answer: with what it rests on, and wherever else it is said. */
 static void put_why(struct text_view *view)
 {
 	const struct judgement *judgement = view->judgement;
@@ -414,7 +427,7 @@ static void put_why(struct text_view *view)
 	for (unsigned int i = 0; i < judgement->verdict_count && i < VERDICTS_MAX; i++) {
 		const struct verdict *verdict = &judgement->verdicts[i];
 
-		if (is_said_elsewhere(verdict->id))
+		if (view_headline_says(verdict->id) || (i > 0 && is_said_elsewhere(verdict->id)))
 			continue;
 		flow_label(&view->flow, label);
 		if (verdict->confidence == CONFIDENCE_LIKELY)
@@ -423,6 +436,8 @@ static void put_why(struct text_view *view)
 			buf_puts(&view->scratch, "possibly: ");
 		text_terminal(&view->scratch, verdict->claim, strlen(verdict->claim), 0);
 		flow_take(&view->flow, &view->scratch);
+		if (i == 0)
+			put_evidence(view, verdict);
 		label = "";
 	}
 }
@@ -632,13 +647,13 @@ static void put_host(struct text_view *view)
 static void put_all(struct text_view *view)
 {
 	put_headline(view);
+	put_why(view);
 	put_where(view);
 	if (view->judgement->scope == SCOPE_MEMCG)
 		put_limit_memcg(view);
 	else
 		put_limit_machine(view);
 	text_events(view);
-	put_why(view);
 	text_history(view);
 	text_victim(view);
 	text_killed(view);

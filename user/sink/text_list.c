@@ -241,27 +241,33 @@ static void put_where(struct buf *buf, const struct list_entry *entry, size_t co
 	put_tail(buf, text, columns);
 }
 
-const char *list_verdict(const struct judgement *judgement)
+/* What came of it, in one sentence: a line of its own where lines have an end, since there it has
+ * no room beside the rest; else behind the rest, so that a line stays one incident. */
+static void put_summary(
+	struct buf *buf, const struct list_layout *layout, const struct verdict *first)
 {
-	static const char *const beside[] = {"own-limit", "ancestor-limit", "host-exhausted",
-		"host-larger-than-limit", "victim-is-largest", "repeated", "group-kill",
-		"no-victim"};
-	const size_t count = sizeof(beside) / sizeof(beside[0]);
+	size_t indent = columns_of(layout).number + 1;
+	size_t width = layout->width > 0 ? (size_t)layout->width : 0;
+	char text[4 * VERDICT_TEXT + 1];
+	struct buf claim;
 
-	for (unsigned int i = 0; i < judgement->verdict_count && i < VERDICTS_MAX; i++) {
-		size_t at = 0;
-
-		while (at < count && strcmp(judgement->verdicts[i].id, beside[at]) != 0)
-			at++;
-		if (at == count)
-			return judgement->verdicts[i].id;
+	if (first == NULL || (width > 0 && width <= indent))
+		return;
+	buf_init(&claim, text, sizeof(text));
+	text_terminal(&claim, first->claim, strlen(first->claim), width > 0 ? width - indent : 0);
+	if (width == 0) {
+		buf_puts(buf, "  ");
+	} else {
+		buf_putc(buf, '\n');
+		put_blanks(buf, indent);
 	}
-	return judgement->verdict_count > 0 ? judgement->verdicts[0].id : NULL;
+	buf_puts(buf, text);
 }
 
 static void put_verdict(struct buf *buf, const struct list_entry *entry, size_t columns)
 {
-	const char *id = entry->damaged ? "DAMAGED" : list_verdict(entry->judgement);
+	const struct verdict *first = view_first(entry->judgement);
+	const char *id = entry->damaged ? "DAMAGED" : first ? first->id : NULL;
 	char text[64];
 	struct buf verdict;
 
@@ -291,6 +297,7 @@ int text_list_entry(
 	put_size(buf, limit_bytes(entry), columns.size);
 	put_verdict(buf, entry, columns.verdict);
 	put_where(buf, entry, columns.where);
+	put_summary(buf, layout, view_first(entry->judgement));
 	return end_line(buf, start);
 }
 
@@ -344,6 +351,7 @@ int text_list_kill(struct buf *buf, const struct list_layout *layout,
 	if (!text_whose_short(&where, killing->target_cgroup, &killing->names))
 		text_terminal(&where, killing->target_cgroup, strlen(killing->target_cgroup), 0);
 	put_tail(buf, killing->target_cgroup[0] ? text : "?", columns.where);
+	put_summary(buf, layout, &judgement->verdicts[0]);
 	return end_line(buf, start);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * text_list.h: incidents of a store, one line each, with the times between them in which nothing
- * was watched.
+ * text_list.h: incidents of a store, one line and one sentence each, with the times between them in
+ * which nothing was watched.
  */
 #ifndef OOMSNOOP_SINK_TEXT_LIST_H
 #define OOMSNOOP_SINK_TEXT_LIST_H
@@ -30,7 +30,8 @@ struct list_entry {
 /* What the first victim held in RAM and swap; UNKNOWN_U64: nobody died, or it was not read. */
 uint64_t list_held_bytes(const struct list_entry *entry);
 
-/* Each a whole line. 0 or -ENOSPC: buf is then as it was before. */
+/* Each a whole line, of an incident or a kill with its summary: behind it, or with a bound on a
+ * second line. 0 or -ENOSPC: buf is then as it was before. */
 int text_list_header(struct buf *buf, const struct list_layout *layout);
 int text_list_entry(
 	struct buf *buf, const struct list_layout *layout, const struct list_entry *entry);
@@ -55,9 +56,5 @@ void list_gaps_add(struct list_gaps *gaps, const struct store_gap *gap);
 bool list_gap_matters(const struct store_gap *gap);
 int text_list_gaps(struct buf *buf, const struct list_layout *layout, enum store_gap_why why,
 	const struct list_gaps *gaps);
-
-/* The verdict that says most in one word: whose limit it was stands beside it already. NULL: there
- * is none. */
-const char *list_verdict(const struct judgement *judgement);
 
 #endif /* OOMSNOOP_SINK_TEXT_LIST_H */

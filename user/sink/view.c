@@ -152,6 +152,23 @@ bool view_verdict(const struct judgement *judgement, const char *id)
 	return false;
 }
 
+const struct verdict *view_first(const struct judgement *judgement)
+{
+	return judgement->verdict_count > 0 ? &judgement->verdicts[0] : NULL;
+}
+
+bool view_headline_says(const char *id)
+{
+	static const char *const ids[] = {"own-limit", "ancestor-limit", "host-exhausted",
+		"node-bound", "operator-request", "no-victim", "victim-not-seen", "limit-not-here"};
+
+	for (size_t i = 0; i < sizeof(ids) / sizeof(ids[0]); i++) {
+		if (strcmp(id, ids[i]) == 0)
+			return true;
+	}
+	return false;
+}
+
 const char *view_growth_path(const struct growth_picture *picture, uint64_t cgroup_id)
 {
 	for (unsigned int i = 0; i < picture->cgroup_count && i < PICTURE_CGROUPS; i++) {

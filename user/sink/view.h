@@ -77,6 +77,11 @@ bool view_missing(const struct judgement *judgement, const char *field);
 /* The verdict was given. */
 bool view_verdict(const struct judgement *judgement, const char *id);
 
+/* The one that says most: its claim is the summary of the incident. NULL: there is none. */
+const struct verdict *view_first(const struct judgement *judgement);
+/* The first line of the text says the same as this verdict. */
+bool view_headline_says(const char *id);
+
 /* The path of a cgroup that the picture tells, or "". */
 const char *view_growth_path(const struct growth_picture *picture, uint64_t cgroup_id);
 /* How long the history is that it rests on. */
