@@ -18,6 +18,7 @@
 #include "cmd/cgroup_told.h"
 #include "cmd/ending.h"
 #include "cmd/filter.h"
+#include "cmd/follower.h"
 #include "cmd/output.h"
 #include "cmd/probe.h"
 #include "cmd/stream.h"
@@ -128,6 +129,7 @@ static void emit(struct watcher *watcher)
 
 static void tell(struct watcher *watcher)
 {
+	const struct follower *follower = watcher->options->follower;
 	struct incident *incident = &watcher->incident;
 	struct capture_moment moment = {
 		.wall_minus_boot_ns = (int64_t)(clock_ns(CLOCK_REALTIME) - boot_ns()),
@@ -140,13 +142,16 @@ static void tell(struct watcher *watcher)
 	judge_incident(incident, watcher->host, &watcher->coverage, &watcher->judgement);
 	if (muted(watcher) || !filter_passes(watcher->options, incident, &watcher->judgement))
 		return;
+	sink_context_of(&watcher->sink, &watcher->run, &moment);
+	if (follower &&
+		!follower->incident(follower->arg, &watcher->sink, incident, &watcher->judgement))
+		return;
 	watcher->totals.incidents++;
 	watcher->totals.kills++;
 	watcher->totals.victims += incident->self.kills;
 	if (watcher->keeper)
 		keeper_incident(watcher->keeper, incident, &watcher->judgement, &moment,
 			watcher->growth, &watcher->names);
-	sink_context_of(&watcher->sink, &watcher->run, &moment);
 	if (!watcher->silent)
 		emit(watcher);
 	if (muted(watcher))
@@ -316,7 +321,8 @@ static int open_loop(struct watcher *watcher)
 {
 	int error;
 
-	watcher->signal_fd = ending_open();
+	watcher->signal_fd = watcher->options->follower ? dup(watcher->options->follower->end_fd)
+							: ending_open();
 	if (watcher->signal_fd < 0)
 		return watcher->signal_fd;
 	watcher->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
@@ -452,6 +458,8 @@ static void tell_ready(struct watcher *watcher)
 	static const char ready[] = "READY\n";
 	int fd = watcher->options->ready_fd;
 
+	if (watcher->options->follower)
+		watcher->options->follower->ready(watcher->options->follower->arg, &watcher->sink);
 	tell_run(watcher, true);
 	if (fd >= 0 && write(fd, ready, sizeof(ready) - 1) != sizeof(ready) - 1)
 		fprintf(stderr, "oomsnoop: --ready-fd %d: %s\n", fd, strerror(errno));

@@ -15,6 +15,7 @@
 
 #include "cmd/cgroup_live.h"
 #include "cmd/fit.h"
+#include "cmd/follower.h"
 #include "cmd/kmsg_live.h"
 #include "cmd/output.h"
 #include "cmd/probe.h"
@@ -220,6 +221,8 @@ static void tell_ready(struct watch *watch)
 {
 	static const char ready[] = "READY\n";
 
+	if (watch->options->follower)
+		watch->options->follower->ready(watch->options->follower->arg, &watch->sink);
 	watch_start_line(watch);
 	if (watch->options->ready_fd >= 0 &&
 		write(watch->options->ready_fd, ready, sizeof(ready) - 1) != sizeof(ready) - 1)
@@ -417,7 +420,8 @@ static int hold_standard_files(void)
 static int fall_back(const struct live_options *options, const struct host_facts *host,
 	const struct keeper_options *store, int status)
 {
-	int fd = store || options->source == SOURCE_BPF ? -1 : kmsg_open("/dev/kmsg");
+	bool no_log = store || options->follower || options->source == SOURCE_BPF;
+	int fd = no_log ? -1 : kmsg_open("/dev/kmsg");
 
 	if (fd >= 0)
 		return kmsg_live_run(options, host, fd);

@@ -13,6 +13,7 @@
 #include "base/buf.h"
 #include "cmd/ending.h"
 #include "cmd/filter.h"
+#include "cmd/follower.h"
 #include "cmd/output.h"
 #include "cmd/probe.h"
 #include "cmd/watch_kills.h"
@@ -24,6 +25,9 @@
  * than this. */
 #define TICK_NS 200000000L
 #define EXACT_CENSUS_CPUS 16
+/* So long the end of a command that is followed waits for what is still open: a victim that is not
+ * gone yet, a line of the kernel log. */
+#define LEAVE_NS 1000000000ULL
 #define RECORD_BYTES (SINK_JSON_MAX > SINK_TEXT_MAX ? SINK_JSON_MAX : SINK_TEXT_MAX)
 
 static uint64_t clock_ns(clockid_t clock)
@@ -124,9 +128,11 @@ static int epoll_watch(int epoll_fd, int fd, uint32_t events)
 int watch_open(struct watch *watch)
 {
 	struct itimerspec tick = {{0, TICK_NS}, {0, TICK_NS}};
+	const struct follower *follower = watch->options->follower;
 	int error;
 
-	watch->signal_fd = ending_open();
+	watch->leaves_ns = UINT64_MAX;
+	watch->signal_fd = follower ? dup(follower->end_fd) : ending_open();
 	if (watch->signal_fd < 0)
 		return watch->signal_fd;
 	watch->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
@@ -386,6 +392,16 @@ static bool muted(const struct watch *watch)
 		       watch->totals.incidents >= watch->options->max_events);
 }
 
+static bool follows(struct watch *watch, const struct incident *incident)
+{
+	const struct follower *follower = watch->options->follower;
+
+	if (!follower)
+		return true;
+	watch->sink.wall_minus_boot_ns = clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_BOOTTIME);
+	return follower->incident(follower->arg, &watch->sink, incident, &watch->judgement);
+}
+
 static void finish(struct watch *watch, struct incident *incident)
 {
 	uint64_t lost = lost_incident_records(watch);
@@ -403,7 +419,8 @@ static void finish(struct watch *watch, struct incident *incident)
 	if (watch->judgement.rss_match == RSS_MATCH_APPROX ||
 		watch->judgement.rss_match == RSS_MATCH_EXACT)
 		watch->coverage.kernel_sum = watch->judgement.rss_match;
-	if (!muted(watch) && filter_passes(watch->options, incident, &watch->judgement)) {
+	if (!muted(watch) && filter_passes(watch->options, incident, &watch->judgement) &&
+		follows(watch, incident)) {
 		tell(watch, incident, &judged_by);
 		if (muted(watch))
 			end_run(watch, "max-events");
@@ -426,6 +443,8 @@ static void take_fact(const struct fact *fact, void *arg)
 	struct watch *watch = arg;
 
 	names_learn(&watch->names, fact);
+	if (watch->options->follower)
+		watch->options->follower->fact(watch->options->follower->arg, fact);
 	recorder_fact(&watch->recorder, fact);
 	incidents_fact(watch->incidents, fact);
 	if (watch->killings)
@@ -487,6 +506,13 @@ static void answer_probe(const struct watch *watch)
 	probe_answer(watch->probe_fd, &state);
 }
 
+/* Whoever is followed has ended. Its descriptor stays readable, and is not asked again. */
+static void leave(struct watch *watch)
+{
+	watch->leaves_ns = boot_now_ns() + LEAVE_NS;
+	epoll_ctl(watch->epoll_fd, EPOLL_CTL_DEL, watch->signal_fd, NULL);
+}
+
 static void take_events(struct watch *watch, const struct epoll_event *events, int count)
 {
 	struct signalfd_siginfo info;
@@ -495,7 +521,9 @@ static void take_events(struct watch *watch, const struct epoll_event *events, i
 	for (int i = 0; i < count; i++) {
 		int fd = events[i].data.fd;
 
-		if (fd == watch->signal_fd) {
+		if (fd == watch->signal_fd && watch->options->follower) {
+			leave(watch);
+		} else if (fd == watch->signal_fd) {
 			if (read(fd, &info, sizeof(info)) == sizeof(info))
 				end_run(watch, "signal");
 		} else if (fd == watch->timer_fd) {
@@ -516,6 +544,8 @@ static int wait_ms(const struct watch *watch)
 
 	if (watch->ends_ns < until)
 		until = watch->ends_ns;
+	if (watch->leaves_ns < until)
+		until = watch->leaves_ns;
 	if (watch_kills_deadline(watch) < until)
 		until = watch_kills_deadline(watch);
 	if (recorder_deadline(&watch->recorder) < until)
@@ -552,6 +582,10 @@ int watch_run(struct watch *watch)
 		kmsg_arm(watch);
 		if (boot_now_ns() >= watch->ends_ns)
 			end_run(watch, "timeout");
+		if (watch->leaves_ns != UINT64_MAX &&
+			(incidents_deadline(watch->incidents) == UINT64_MAX ||
+				boot_now_ns() >= watch->leaves_ns))
+			end_run(watch, "command-ended");
 	}
 	return 0;
 }

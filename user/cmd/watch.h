@@ -51,6 +51,7 @@ struct watch {
 	int print_error; /* -errno of stdout, which a store outlives */
 	int output_error; /* -errno of stdout; ends the loop */
 	bool ended;
+	uint64_t leaves_ns; /* the end was asked for: no later than this. UINT64_MAX: not yet */
 	struct judgement judgement; /* of the incident in hand */
 	struct kill_judgement kill_judgement; /* of the kill in hand */
 };

@@ -8,6 +8,7 @@
 
 #include "base/buf.h"
 #include "cmd/filter.h"
+#include "cmd/follower.h"
 #include "facts/pressure.h"
 #include "sink/kill.h"
 
@@ -77,6 +78,7 @@ static void emit(struct watch *watch, const struct killing *killing)
 
 static void tell(struct watch *watch, struct killing *killing)
 {
+	const struct follower *follower = watch->options->follower;
 	struct timespec wall;
 
 	if (watch->options->kills == KILLS_FOREIGN && !killing_is_foreign(killing))
@@ -89,6 +91,9 @@ static void tell(struct watch *watch, struct killing *killing)
 	clock_gettime(CLOCK_REALTIME, &wall);
 	watch->sink.wall_minus_boot_ns =
 		wall.tv_sec * 1000000000LL + wall.tv_nsec - (int64_t)boot_now_ns();
+	if (follower &&
+		!follower->killing(follower->arg, &watch->sink, killing, &watch->kill_judgement))
+		return;
 	watch->totals.other_kills++;
 	if (watch->keeper)
 		store(watch, killing);
