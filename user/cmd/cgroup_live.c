@@ -29,6 +29,7 @@
 #define MS_NS 1000000ULL
 #define SECOND_NS 1000000000ULL
 #define FAST_NS (50 * MS_NS) /* near the limit, and while a victim is dying */
+#define FOLLOWED_NS (100 * MS_NS)
 #define STAT_NS SECOND_NS /* memory.stat makes the kernel sum up over all CPUs */
 #define SHARE 33 /* a look of 1 ms is followed by at least 33 ms without one */
 #define TIGHT_NS (10 * SECOND_NS) /* full so soon: looks come faster */
@@ -181,9 +182,13 @@ static void host_pass(struct watcher *watcher, uint64_t now_ns)
 
 static void set_pace(struct watcher *watcher)
 {
-	uint64_t base = watcher->options->census_ns, interval = base;
+	uint64_t base = watcher->options->census_ns, interval;
 	struct growth_pressure pressure;
 
+	/* A command that is followed is young, and so is all that it starts. */
+	if (watcher->options->follower && base > FOLLOWED_NS)
+		base = FOLLOWED_NS;
+	interval = base;
 	growth_pressure(watcher->growth, &pressure);
 	watcher->near = pressure.ratio >= TIGHT_RATIO || pressure.left_ns < TIGHT_NS;
 	if (pressure.left_ns < TIGHT_NS)

@@ -361,6 +361,17 @@ static void judge_missing(const struct run_facts *facts, struct run_judgement *r
 		miss(ret, "cgroup_oom_kills", "its cgroup's count of kills is not readable here");
 }
 
+/* How it ended is evidence in any case. */
+static void show_status(const struct run_facts *facts, struct verdict *verdict)
+{
+	if (verdict->evidence_count)
+		return;
+	if (signal_of(facts))
+		verdict_evidence(verdict, "wait status: %s", run_signal_name(signal_of(facts)));
+	else
+		verdict_evidence(verdict, "wait status: exit code %d", WEXITSTATUS(facts->status));
+}
+
 void judge_run(const struct run_facts *facts, struct run_judgement *ret)
 {
 	bool explained;
@@ -374,6 +385,8 @@ void judge_run(const struct run_facts *facts, struct run_judgement *ret)
 		judge_signal(facts, ret, explained);
 	else
 		judge_exit(facts, ret);
+	for (unsigned int i = 0; i < ret->verdict_count; i++)
+		show_status(facts, &ret->verdicts[i]);
 	judge_missing(facts, ret);
 }
 

@@ -42,6 +42,9 @@ static void put_headline(struct run_view *view)
 
 static void put_evidence(struct run_view *view, const struct verdict *verdict)
 {
+	/* What is said below, too. */
+	if (!strcmp(verdict->id, "ended"))
+		return;
 	for (unsigned int i = 0; i < verdict->evidence_count && i < VERDICT_EVIDENCE; i++) {
 		flow_label(&view->flow, i ? "" : "because");
 		put_text(view, verdict->evidence[i]);
