@@ -217,6 +217,10 @@ static void what_it_held(void **state)
 	(void)state;
 	judge(&facts);
 	assert_int_equal(judged.measure, RUN_MEASURE_MAXRSS);
+	/* No more than what it was forked with. */
+	facts.maxrss_floor_bytes = 5 * MIB;
+	judge(&facts);
+	assert_int_equal(judged.measure, RUN_MEASURE_BELOW);
 	facts.peak = (struct run_peak) {
 		.looks = 3, .rss_bytes = 60 * MIB, .rss_processes = 4, .pss_bytes = UNKNOWN_U64};
 	judge(&facts);

@@ -120,7 +120,7 @@ static bool group_got_it(struct run *run, unsigned char signal)
 	unsigned char answer = 0;
 
 	/* A command that made a group of its own was not reached by what went to ours. */
-	if (!run->witness || getpgid(run->child) != getpgrp())
+	if (getpgid(run->child) != getpgrp())
 		return false;
 	if (send(run->witness_fd, &signal, 1, MSG_NOSIGNAL) != 1 || poll(&wait, 1, 1000) != 1 ||
 		recv(run->witness_fd, &answer, 1, 0) != 1)
@@ -147,7 +147,8 @@ static void pass_on(struct run *run, const struct signalfd_siginfo *info)
 
 	if (!run->child || run->ended)
 		return;
-	got = group_got_it(run, (unsigned char)signal);
+	/* Before there is a witness: what the terminal sends, it sends to a group. */
+	got = run->witness ? group_got_it(run, (unsigned char)signal) : info->ssi_code == SI_KERNEL;
 	if (!got)
 		kill(run->child, signal);
 	run->facts.passed_signal = info->ssi_signo;
@@ -198,6 +199,7 @@ static int start_failed(const struct run *run, const struct failure *failure)
 int run_child_start(struct run *run, enum run_role *ret_role)
 {
 	struct failure failure = {0};
+	struct rusage ours;
 	int pair[2], null;
 	ssize_t got;
 
@@ -208,6 +210,8 @@ int run_child_start(struct run *run, enum run_role *ret_role)
 	}
 	/* From now on whoever loses its parent becomes our child. */
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	if (!getrusage(RUSAGE_SELF, &ours))
+		run->facts.maxrss_floor_bytes = (uint64_t)ours.ru_maxrss << 10;
 	run->start_ns = run->sampler.start_ns = run_now_ns();
 	run->child = fork();
 	if (run->child == 0) {
@@ -302,18 +306,27 @@ static int until_ms(uint64_t until_ns)
 	return until_ns <= now ? 0 : (int)((until_ns - now) / MS_NS) + 1;
 }
 
-void run_child_wait(struct run *run)
+bool run_child_wait(struct run *run, uint64_t until_ns)
 {
 	struct pollfd wait = {.fd = run->signal_fd, .events = POLLIN};
+	struct run_sampler *sampler = &run->sampler;
 
-	run->sampler.next_ns = run->start_ns + MS_NS;
-	while (!run->ended) {
-		poll(&wait, 1, until_ms(run->sampler.next_ns));
+	while (!run->ended && run_now_ns() < until_ns) {
+		poll(&wait, 1, until_ms(sampler->next_ns < until_ns ? sampler->next_ns : until_ns));
 		take_signals(run);
-		if (!run->ended && run_now_ns() >= run->sampler.next_ns &&
-			run_sample(&run->sampler))
-			run->sampler.next_ns = run_now_ns() + SECOND_NS;
+		if (!run->ended && run_now_ns() >= sampler->next_ns && run_sample(sampler))
+			sampler->next_ns = run_now_ns() + SECOND_NS;
 	}
+	return run->ended;
+}
+
+bool run_is_childless(const struct run *run)
+{
+	siginfo_t info;
+
+	/* Orphans are ours; so are the helpers, which would hide that there are none. */
+	return !run->tracer && !run->witness &&
+	       waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) && errno == ECHILD;
 }
 
 int run_tracer_wait(struct run *run, uint64_t until_ns)

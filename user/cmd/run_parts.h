@@ -119,8 +119,12 @@ int run_witness_start(struct run *run, enum run_role *ret_role);
  * message. */
 int run_child_start(struct run *run, enum run_role *ret_role);
 
-/* Waits for the command, passes signals on, looks at the family. */
-void run_child_wait(struct run *run);
+/* Waits for the command, no longer than until then, passes signals on, looks at the family. true:
+ * it has ended. */
+bool run_child_wait(struct run *run, uint64_t until_ns);
+
+/* Has it left nobody behind, as far as the kernel tells without a look at /proc? */
+bool run_is_childless(const struct run *run);
 
 /* Waits for the tracer's end, no longer than until then. 0, or the signal that cut it short: one of
  * those that end programs. */

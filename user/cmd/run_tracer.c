@@ -357,7 +357,8 @@ static void keep_our_own(struct run *run)
 
 static void end_early(struct run *run)
 {
-	kill(run->tracer, SIGKILL);
+	if (run->tracer)
+		kill(run->tracer, SIGKILL);
 	snprintf(run->facts.why_not_traced, sizeof(run->facts.why_not_traced),
 		"it ended before BPF programs were loaded (--attach-first waits for them)");
 }
@@ -368,8 +369,7 @@ void run_tracer_end(struct run *run)
 	struct run_told *told = &run->facts.told;
 
 	if (!run->tracer) {
-		snprintf(run->facts.why_not_traced, sizeof(run->facts.why_not_traced),
-			"the tracer could not be started");
+		end_early(run);
 		return;
 	}
 	close(run->end_fd);

@@ -35,7 +35,8 @@ const char *run_measure_name(enum run_measure measure)
 		[RUN_MEASURE_PSS] = "pss",
 		[RUN_MEASURE_ONE] = "rss",
 		[RUN_MEASURE_RSS] = "rss-sum",
-		[RUN_MEASURE_MAXRSS] = "maxrss"};
+		[RUN_MEASURE_MAXRSS] = "maxrss",
+		[RUN_MEASURE_BELOW] = "below"};
 
 	return names[measure];
 }
@@ -317,6 +318,7 @@ static void judge_exit(const struct run_facts *facts, struct run_judgement *ret)
 static void measure(const struct run_facts *facts, struct run_judgement *ret)
 {
 	const struct run_peak *peak = &facts->peak;
+	bool above;
 
 	ret->peak_bytes = UNKNOWN_U64;
 	if (facts->cgroup.own && facts->cgroup.peak_bytes != UNKNOWN_U64) {
@@ -335,11 +337,13 @@ static void measure(const struct run_facts *facts, struct run_judgement *ret)
 		ret->peak_bytes = peak->rss_bytes;
 	}
 	/* Between two looks it may have held more. */
-	if (facts->maxrss_bytes != UNKNOWN_U64 && facts->maxrss_bytes &&
-		(ret->measure == RUN_MEASURE_NONE || facts->maxrss_bytes > ret->peak_bytes)) {
-		ret->measure = RUN_MEASURE_MAXRSS;
-		ret->peak_bytes = facts->maxrss_bytes;
-	}
+	above = facts->maxrss_bytes > facts->maxrss_floor_bytes;
+	if (facts->maxrss_bytes == UNKNOWN_U64 || !facts->maxrss_bytes ||
+		(ret->measure != RUN_MEASURE_NONE &&
+			(!above || facts->maxrss_bytes <= ret->peak_bytes)))
+		return;
+	ret->measure = above ? RUN_MEASURE_MAXRSS : RUN_MEASURE_BELOW;
+	ret->peak_bytes = facts->maxrss_bytes;
 }
 
 static void miss(struct run_judgement *ret, const char *field, const char *why)

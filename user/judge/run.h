@@ -79,6 +79,7 @@ enum run_measure {
 	RUN_MEASURE_ONE = 3, /* there was one process: its RSS */
 	RUN_MEASURE_RSS = 4, /* sum of RSS at one moment: what is shared counts in each */
 	RUN_MEASURE_MAXRSS = 5, /* the kernel's own peak of the largest process; getrusage(2) */
+	RUN_MEASURE_BELOW = 6, /* the same, and no more than what it was before it executed */
 };
 
 struct run_peak {
@@ -112,6 +113,8 @@ struct run_facts {
 	int status; /* as in wait(2) */
 	uint64_t wall_ns, user_ns, system_ns;
 	uint64_t maxrss_bytes; /* of the largest of it and of what it waited for */
+	uint64_t maxrss_floor_bytes; /* it counts what the process held as ours, before it executed
+				      */
 	uint64_t alive; /* descendants that live on; UNKNOWN_U64 */
 	struct run_cgroup cgroup;
 	struct run_peak peak;

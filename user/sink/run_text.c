@@ -111,6 +111,8 @@ static const char *measured(enum run_measure measure)
 		return "sum of RSS: what several share counts in each";
 	case RUN_MEASURE_MAXRSS:
 		return "the kernel's own peak of the largest process";
+	case RUN_MEASURE_BELOW:
+		return "or less: that much the process had before it was the command";
 	default:
 		return "not known";
 	}
