@@ -133,6 +133,18 @@ static void a_child_was_taken(void **state)
 	assert_non_null(strstr(judged.verdicts[0].claim, "python3[100]."));
 }
 
+static void a_group_was_taken(void **state)
+{
+	struct run_facts facts = facts_of(SIGKILL, RUN_WATCH_TRACE);
+
+	(void)state;
+	add_oom(&facts, 101, false);
+	facts.told.ooms[0].pids[facts.told.ooms[0].victim_count++] = 100;
+	assert_ids(&facts, "oom-killed");
+	assert_non_null(strstr(judged.verdicts[0].claim,
+		"python3[101], which it had started, and the command with it."));
+}
+
 static void somebody_killed_it(void **state)
 {
 	struct run_facts facts = facts_of(SIGKILL, RUN_WATCH_TRACE);
@@ -294,6 +306,7 @@ int main(void)
 		cmocka_unit_test(an_end_of_its_own),
 		cmocka_unit_test(the_oom_killer_took_it),
 		cmocka_unit_test(a_child_was_taken),
+		cmocka_unit_test(a_group_was_taken),
 		cmocka_unit_test(somebody_killed_it),
 		cmocka_unit_test(a_signal_without_a_sender),
 		cmocka_unit_test(exit_137),

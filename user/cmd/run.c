@@ -22,7 +22,7 @@
 #include "sink/run.h"
 
 /* What has ended by then is let go without more ado: nothing that loads takes its CPU. */
-#define SHORT_NS 10000000ULL
+#define SHORT_NS 20000000ULL
 
 enum {
 	OPTION_MEMORY_MAX = 0x300,

@@ -175,7 +175,9 @@ static bool judge_oom(const struct run_facts *facts, struct run_judgement *ret)
 			verdict->confidence = CONFIDENCE_LIKELY;
 	}
 	verdict_claim(verdict, "The OOM killer killed %s[%u]%s.%s%s", oom->comm, oom->pids[0],
-		root && oom->pids[0] == facts->pid ? "" : ", which it had started",
+		oom->pids[0] == facts->pid ? ""
+		: root			   ? ", which it had started, and the command with it"
+					   : ", which it had started",
 		oom->first.id ? " " : "", oom->first.id ? oom->first.claim : "");
 	if (facts->told.oom_total > 1)
 		verdict_evidence(verdict, "%u times while it ran", facts->told.oom_total);
