@@ -630,8 +630,25 @@ def test_no_rights(binary):
         hidden = ['unshare', '-m', 'sh', '-c', 'mount -t tmpfs x /sys/fs && exec "$@"', 'sh']
         result = ended(binary, 'sh', '-c', 'exit 3', wrap=[*hidden, *NOBODY])
         yield from run_errors(result, 3, ['ended'])
-        missing = [entry['field'] for entry in result[2][-1]['missing']]
+        missing = [entry['field'] for entry in result[2][-1].get('missing', ())]
         yield from differ('missing', missing, ['kills', 'cgroup_oom_kills'])
+
+
+def test_pid_namespace(binary):
+    """The trace knows the host's pids: nothing is said that rests on the family."""
+    apart = ['unshare', '--pid', '--fork', '--mount-proc']
+    one = Command(binary, '--attach-first', 'sh', '-c', 'exit 137', wrap=apart)
+    limited = Command(
+        binary,
+        *('--attach-first', '--memory-max', '64M', 'sh', '-c', f'sleep 1; exec {EAT} anon 200'),
+        wrap=apart,
+    )
+    yield from run_errors(one.end(), 137, ['exited-unwatched'])
+    # The first process of a namespace cannot end itself by a signal.
+    status, _, records = limited.end()
+    yield from shape_errors(records)
+    yield from differ('status', (status, records[-1]['signal']), (137, 'SIGKILL'))
+    yield from differ('verdict', ids(records[-1])[0], 'oom-killed')
 
 
 def test_no_rights_in_a_limit(binary):

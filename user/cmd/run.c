@@ -323,6 +323,7 @@ static int go(struct run *run)
 {
 	bool first = run->options.attach_first || run->options.store;
 	enum run_role role = RUN_RUNNER;
+	uint64_t short_until_ns;
 	int status = 0;
 
 	if (first) {
@@ -339,8 +340,9 @@ static int go(struct run *run)
 		stop_helpers(run);
 		return status;
 	}
-	run->sampler.next_ns = run->start_ns + SHORT_NS;
-	if (!first && !run_child_wait(run, run->start_ns + SHORT_NS)) {
+	short_until_ns = run_now_ns() + SHORT_NS;
+	run->sampler.next_ns = short_until_ns;
+	if (!first && !run_child_wait(run, short_until_ns)) {
 		status = start_helpers(run, &role);
 		if (role == RUN_ELSE)
 			return status;

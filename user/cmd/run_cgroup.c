@@ -12,6 +12,7 @@
 
 #include "base/text.h"
 #include "cmd/run_parts.h"
+#include "facts/scan.h"
 
 #define RETRY_NS 5000000L
 #define RETRIES 100 /* half a second: who was killed with the command is on its way out */
@@ -176,17 +177,29 @@ int run_cgroup_make(struct run *run)
 	return 0;
 }
 
-static uint64_t kills_of(const struct run *run, struct cgroup_limits *ret)
+/* Kills that the OOM killer has counted there. One file: a short command is not to wait for all
+ * that a cgroup tells. */
+static uint64_t kills_of(const struct run *run)
 {
-	if (!run->mounted || read_cgroup_limits(&run->mount, run->facts.cgroup.path, ret))
-		return UNKNOWN_U64;
-	return ret->oom_kill;
+	const char *name = run->mount.v2 ? "/memory.events" : "/memory.oom_control";
+	struct scan scan, line;
+	char text[1024];
+	ssize_t len = -1;
+	uint64_t kills;
+
+	if (run->mounted)
+		len = read_cgroup_file(
+			&run->mount, run->facts.cgroup.path, name, text, sizeof(text));
+	scan = scan_of(text, len > 0 ? (size_t)len : 0);
+	while (scan_line(&scan, &line))
+		if (scan_text(&line, "oom_kill ") && scan_u64(&line, &kills))
+			return kills;
+	return UNKNOWN_U64;
 }
 
 void run_cgroup_before(struct run *run)
 {
 	struct run_cgroup *cgroup = &run->facts.cgroup;
-	struct cgroup_limits limits;
 
 	if (!cgroup->own) {
 		cgroup->max_bytes = cgroup->swap_max_bytes = UNKNOWN_U64;
@@ -196,7 +209,7 @@ void run_cgroup_before(struct run *run)
 			cgroup->path[0] = '\0';
 	}
 	cgroup->peak_bytes = cgroup->oom_kills = UNKNOWN_U64;
-	run->kills_before = kills_of(run, &limits);
+	run->kills_before = kills_of(run);
 }
 
 static void remove_made(struct run *run)
@@ -217,11 +230,11 @@ void run_cgroup_after(struct run *run)
 {
 	struct run_cgroup *cgroup = &run->facts.cgroup;
 	struct cgroup_limits limits;
-	uint64_t kills = kills_of(run, &limits);
+	uint64_t kills = kills_of(run);
 
 	if (kills != UNKNOWN_U64 && run->kills_before != UNKNOWN_U64 && kills >= run->kills_before)
 		cgroup->oom_kills = kills - run->kills_before;
-	if (kills != UNKNOWN_U64 && cgroup->own)
+	if (cgroup->own && !read_cgroup_limits(&run->mount, cgroup->path, &limits))
 		cgroup->peak_bytes = limits.peak_bytes;
 	if (run->made.dir[0])
 		remove_made(run);

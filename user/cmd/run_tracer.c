@@ -252,6 +252,12 @@ static int trace(struct run *run)
 	options.verbose = run->options.verbose;
 	options.kills = KILLS_ALL;
 	options.follower = &follower;
+	/* Whoever descends from the command could not be told from others there. */
+	if (!in_initial_pid_namespace("")) {
+		fprintf(stderr, "oomsnoop: in a pid namespace of its own the trace, which knows "
+				"the host's pids, does not know the family\n");
+		options.source = SOURCE_CGROUP;
+	}
 	status = live_run(&options, run->options.store ? &keeper : NULL);
 	family_free(side.family);
 	return status;
@@ -385,6 +391,11 @@ void run_tracer_end(struct run *run)
 			told->attached_ns = shared->ready_ns - run->start_ns;
 	} else if (!run->tracer_ended) {
 		end_early(run);
+	}
+	if (told->watch == RUN_WATCH_TRACE && !told->members) {
+		told->watch = RUN_WATCH_NONE;
+		snprintf(run->facts.why_not_traced, sizeof(run->facts.why_not_traced),
+			"the command was not among what the trace was told");
 	}
 	if (told->watch != RUN_WATCH_TRACE && !run->facts.why_not_traced[0])
 		note_why(run);
