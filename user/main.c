@@ -13,6 +13,7 @@
 #include "cmd/rank.h"
 #include "cmd/record.h"
 #include "cmd/report.h"
+#include "cmd/run.h"
 
 const char *argp_program_version = "oomsnoop " OOMSNOOP_VERSION;
 
@@ -29,6 +30,7 @@ static const struct {
 	{"list", "oomsnoop list", cmd_list},
 	{"report", "oomsnoop report", cmd_report},
 	{"export", "oomsnoop export", cmd_export},
+	{"run", "oomsnoop run", cmd_run},
 };
 
 int main(int argc, char **argv)

@@ -16,6 +16,7 @@
 #include "cmd/cgroup_look.h"
 #include "cmd/cgroup_told.h"
 #include "cmd/filter.h"
+#include "cmd/follower.h"
 #include "cmd/output.h"
 #include "cmd/stream.h"
 #include "cmd/telling.h"
@@ -26,6 +27,7 @@
 #define MS_NS 1000000ULL
 #define SECOND_NS 1000000000ULL
 #define FAST_NS (50 * MS_NS) /* near the limit, and while a victim is dying */
+#define FOLLOWED_NS (100 * MS_NS)
 #define STAT_NS SECOND_NS /* memory.stat makes the kernel sum up over all CPUs */
 #define SHARE 33 /* a look of 1 ms is followed by at least 33 ms without one */
 #define TIGHT_NS (10 * SECOND_NS) /* full so soon: looks come faster */
@@ -68,6 +70,7 @@ static uint64_t boot_ns(void)
 
 static void tell(struct watcher *watcher)
 {
+	const struct follower *follower = watcher->options->follower;
 	struct incident *incident = &watcher->incident;
 	struct capture_moment moment = {
 		.wall_minus_boot_ns = (int64_t)(clock_now_ns(CLOCK_REALTIME) - boot_ns()),
@@ -81,13 +84,16 @@ static void tell(struct watcher *watcher)
 	if (telling_muted(&watcher->telling) ||
 		!filter_passes(watcher->options, incident, &watcher->judgement))
 		return;
+	sink_context_of(&watcher->telling.sink, &watcher->run, &moment);
+	if (follower && !follower->incident(follower->arg, &watcher->telling.sink, incident,
+				&watcher->judgement))
+		return;
 	watcher->telling.totals.incidents++;
 	watcher->telling.totals.kills++;
 	watcher->telling.totals.victims += incident->self.kills;
 	if (watcher->keeper)
 		keeper_incident(watcher->keeper, incident, &watcher->judgement, &moment,
 			watcher->growth, &watcher->names);
-	sink_context_of(&watcher->telling.sink, &watcher->run, &moment);
 	telling_incident(&watcher->telling, incident, &watcher->judgement);
 	if (telling_muted(&watcher->telling))
 		telling_end(&watcher->telling, "max-events");
@@ -116,9 +122,13 @@ static void host_pass(struct watcher *watcher, uint64_t now_ns)
 
 static void set_pace(struct watcher *watcher)
 {
-	uint64_t base = watcher->options->census_ns, interval = base;
+	uint64_t base = watcher->options->census_ns, interval;
 	struct growth_pressure pressure;
 
+	/* A command that is followed is young, and so is all that it starts. */
+	if (watcher->options->follower && base > FOLLOWED_NS)
+		base = FOLLOWED_NS;
+	interval = base;
 	growth_pressure(watcher->growth, &pressure);
 	watcher->near = pressure.ratio >= TIGHT_RATIO || pressure.left_ns < TIGHT_NS;
 	if (pressure.left_ns < TIGHT_NS)
@@ -267,6 +277,8 @@ static int follow(struct watcher *watcher)
 		if (count < 0 && errno != EINTR)
 			return -errno;
 		take_events(watcher, events, count);
+		if (watcher->telling.left)
+			telling_end(&watcher->telling, "command-ended");
 		/* A kill right before a signal is told, too. */
 		if (boot_ns() >= watcher->next_ns || watcher->telling.ended)
 			look(watcher);
@@ -398,6 +410,9 @@ static int watch(struct watcher *watcher)
 	if (!watcher->look_error) {
 		cgroup_told_start(&watcher->view, watcher->watch, watcher->options,
 			watcher->events_fd >= 0, protection.adj);
+		if (watcher->options->follower)
+			watcher->options->follower->ready(
+				watcher->options->follower->arg, &watcher->telling.sink);
 		telling_start(&watcher->telling);
 		telling_remark(&watcher->telling, "watching for OOM kills; Ctrl-C ends");
 	}

@@ -15,6 +15,7 @@
 
 #include "cmd/cgroup_live.h"
 #include "cmd/fit.h"
+#include "cmd/follower.h"
 #include "cmd/kmsg_live.h"
 #include "cmd/output.h"
 #include "cmd/remarks.h"
@@ -210,6 +211,9 @@ static void protect(struct watch *watch)
 
 static void tell_ready(struct watch *watch)
 {
+	if (watch->options->follower)
+		watch->options->follower->ready(
+			watch->options->follower->arg, &watch->telling.sink);
 	telling_start(&watch->telling);
 	if (!watch->coverage.full_tier)
 		telling_remark(&watch->telling,
@@ -384,7 +388,8 @@ static int hold_standard_files(void)
 static int fall_back(const struct live_options *options, const struct host_facts *host,
 	const struct keeper_options *store, int status)
 {
-	int fd = store || options->source == SOURCE_BPF ? -1 : kmsg_open("/dev/kmsg");
+	bool no_log = store || options->follower || options->source == SOURCE_BPF;
+	int fd = no_log ? -1 : kmsg_open("/dev/kmsg");
 
 	if (fd >= 0)
 		return kmsg_live_run(options, host, fd);

@@ -409,12 +409,14 @@ static const struct argp argp = {
 	.parser = parse_option,
 	.args_doc =
 		"\nrecord [-o FILE] [--also-print]"
+		"\nrun [--memory-max SIZE] [--] CMD…"
 		"\nlist FILE [--json]\nreport FILE [--html OUT]\nexport FILE [--series]"
 		"\ndoctor [--json] [--host-root DIR]\nprobe [NAME]\nparse [--json|--text] [FILE…|-]\nrank [--cgroup PATH] [--json] [-n N]",
 	.doc = "Explains every kill of the kernel's OOM killer as it happens: whose limit was hit, who asked "
 	       "for the page, who died and why that one, and what came after.\n"
 	       "`oomsnoop record` stores them, with the minutes before; `list`, "
 	       "`report` and `export` tell of them later, anywhere. "
+	       "`oomsnoop run` runs a command and tells how it ended. "
 	       "`oomsnoop doctor` tells what works on this kernel and with these rights, `oomsnoop rank` who "
 	       "would be killed next, `oomsnoop parse` what kernel logs tell of earlier kills; those two need "
 	       "neither BPF nor root.\v"

@@ -41,7 +41,10 @@ enum live_source { SOURCE_AUTO, SOURCE_BPF, SOURCE_KMSG, SOURCE_CGROUP };
 
 enum color_mode { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
 
+struct follower;
+
 struct live_options {
+	const struct follower *follower; /* cmd/follower.h; NULL: nobody is followed */
 	bool json;
 	enum live_source source;
 	enum color_mode color;

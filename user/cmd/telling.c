@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "cmd/ending.h"
+#include "cmd/follower.h"
 #include "cmd/output.h"
 #include "cmd/probe.h"
 
@@ -71,11 +72,12 @@ int telling_watch(const struct telling *telling, int fd, uint32_t events)
 
 int telling_open(struct telling *telling)
 {
+	const struct follower *follower = telling->options->follower;
 	int error;
 
-	telling->signal_fd = ending_open();
+	telling->signal_fd = follower ? dup(follower->end_fd) : ending_open();
 	if (telling->signal_fd < 0)
-		return telling->signal_fd;
+		return follower ? -errno : telling->signal_fd;
 	telling->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	if (telling->epoll_fd < 0)
 		return -errno;
@@ -113,13 +115,23 @@ static void output_failed(struct telling *telling, int error)
 				: "cannot write to standard output");
 }
 
-void telling_event(struct telling *telling, const struct epoll_event *event)
+/* The descriptor of a command's end stays readable, and is not asked again. */
+static void take_signal(struct telling *telling)
 {
 	struct signalfd_siginfo info;
 
-	if (event->data.fd == telling->signal_fd &&
-		read(telling->signal_fd, &info, sizeof(info)) == sizeof(info))
+	if (telling->options->follower) {
+		telling->left = true;
+		epoll_ctl(telling->epoll_fd, EPOLL_CTL_DEL, telling->signal_fd, NULL);
+	} else if (read(telling->signal_fd, &info, sizeof(info)) == sizeof(info)) {
 		telling_end(telling, "signal");
+	}
+}
+
+void telling_event(struct telling *telling, const struct epoll_event *event)
+{
+	if (event->data.fd == telling->signal_fd)
+		take_signal(telling);
 	if (event->data.fd == STDOUT_FILENO && event->events & (EPOLLERR | EPOLLHUP) &&
 		!telling->silent)
 		output_failed(telling, -EPIPE);

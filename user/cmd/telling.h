@@ -29,6 +29,7 @@ struct telling {
 	struct run_totals totals;
 	bool outlived; /* by a store, when stdout fails */
 	bool silent; /* nothing goes to stdout, or nothing more */
+	bool left; /* whoever is followed has ended */
 	bool ended;
 	int output_error; /* -errno of stdout; it ends the run */
 	int print_error; /* -errno of stdout, where a store outlives it */

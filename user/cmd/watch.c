@@ -13,6 +13,7 @@
 #include "base/buf.h"
 #include "cmd/ending.h"
 #include "cmd/filter.h"
+#include "cmd/follower.h"
 #include "cmd/output.h"
 #include "cmd/probe.h"
 #include "cmd/watch_kills.h"
@@ -24,6 +25,9 @@
  * than this. */
 #define TICK_NS 200000000L
 #define EXACT_CENSUS_CPUS 16
+/* So long the end of a command that is followed waits for what is still open: a victim that is not
+ * gone yet, a line of the kernel log. */
+#define LEAVE_NS 1000000000ULL
 
 uint64_t boot_now_ns(void)
 {
@@ -110,6 +114,7 @@ int watch_open(struct watch *watch)
 	struct itimerspec tick = {{0, TICK_NS}, {0, TICK_NS}};
 	int error;
 
+	watch->leaves_ns = UINT64_MAX;
 	watch->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
 	if (watch->timer_fd < 0 || timerfd_settime(watch->timer_fd, 0, &tick, NULL))
 		return -errno;
@@ -289,6 +294,17 @@ static void tell(struct watch *watch, struct incident *incident, const struct co
 	telling_incident(&watch->telling, incident, &watch->judgement);
 }
 
+static bool follows(struct watch *watch, const struct incident *incident)
+{
+	const struct follower *follower = watch->options->follower;
+
+	if (!follower)
+		return true;
+	watch->telling.sink.wall_minus_boot_ns =
+		clock_now_ns(CLOCK_REALTIME) - clock_now_ns(CLOCK_BOOTTIME);
+	return follower->incident(follower->arg, &watch->telling.sink, incident, &watch->judgement);
+}
+
 static void finish(struct watch *watch, struct incident *incident)
 {
 	uint64_t lost = lost_incident_records(watch);
@@ -307,7 +323,8 @@ static void finish(struct watch *watch, struct incident *incident)
 		watch->judgement.rss_match == RSS_MATCH_EXACT)
 		watch->coverage.kernel_sum = watch->judgement.rss_match;
 	if (!telling_muted(&watch->telling) &&
-		filter_passes(watch->options, incident, &watch->judgement)) {
+		filter_passes(watch->options, incident, &watch->judgement) &&
+		follows(watch, incident)) {
 		tell(watch, incident, &judged_by);
 		if (telling_muted(&watch->telling))
 			telling_end(&watch->telling, "max-events");
@@ -330,6 +347,8 @@ static void take_fact(const struct fact *fact, void *arg)
 	struct watch *watch = arg;
 
 	names_learn(&watch->names, fact);
+	if (watch->options->follower)
+		watch->options->follower->fact(watch->options->follower->arg, fact);
 	recorder_fact(&watch->recorder, fact);
 	incidents_fact(watch->incidents, fact);
 	if (watch->killings)
@@ -398,6 +417,8 @@ static int wait_ms(const struct watch *watch)
 
 	if (watch->ends_ns < until)
 		until = watch->ends_ns;
+	if (watch->leaves_ns < until)
+		until = watch->leaves_ns;
 	if (watch_kills_deadline(watch) < until)
 		until = watch_kills_deadline(watch);
 	if (recorder_deadline(&watch->recorder) < until)
@@ -418,6 +439,15 @@ static void kmsg_arm(struct watch *watch)
 		watch->kmsg_armed = wanted;
 }
 
+/* Whoever is followed has ended: what is open by then may come to its end. */
+static void leave(struct watch *watch)
+{
+	if (watch->leaves_ns == UINT64_MAX)
+		watch->leaves_ns = boot_now_ns() + LEAVE_NS;
+	if (incidents_deadline(watch->incidents) == UINT64_MAX || boot_now_ns() >= watch->leaves_ns)
+		telling_end(&watch->telling, "command-ended");
+}
+
 int watch_run(struct watch *watch)
 {
 	struct epoll_event events[8];
@@ -434,6 +464,8 @@ int watch_run(struct watch *watch)
 		kmsg_arm(watch);
 		if (boot_now_ns() >= watch->ends_ns)
 			telling_end(&watch->telling, "timeout");
+		if (watch->telling.left)
+			leave(watch);
 	}
 	return 0;
 }

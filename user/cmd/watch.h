@@ -45,6 +45,8 @@ struct watch {
 	uint64_t ends_ns; /* CLOCK_BOOTTIME; UINT64_MAX: no end */
 	uint64_t kmsg_lost;
 	uint64_t lost_told; /* lost records that a record of an incident has told of */
+	uint64_t leaves_ns; /* whoever is followed has ended: no later than this. UINT64_MAX: not
+			       yet */
 	struct judgement judgement; /* of the incident in hand */
 	struct kill_judgement kill_judgement; /* of the kill in hand */
 };

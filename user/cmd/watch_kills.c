@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "cmd/filter.h"
+#include "cmd/follower.h"
 #include "facts/pressure.h"
 #include "judge/whose.h"
 #include "sink/kill.h"
@@ -92,6 +93,7 @@ static void emit(struct watch *watch, const struct killing *killing)
 
 static void tell(struct watch *watch, struct killing *killing)
 {
+	const struct follower *follower = watch->options->follower;
 	struct timespec wall;
 
 	if (watch->options->kills == KILLS_FOREIGN && !killing_is_foreign(killing))
@@ -108,6 +110,9 @@ static void tell(struct watch *watch, struct killing *killing)
 	clock_gettime(CLOCK_REALTIME, &wall);
 	watch->telling.sink.wall_minus_boot_ns =
 		wall.tv_sec * 1000000000LL + wall.tv_nsec - (int64_t)boot_now_ns();
+	if (follower && !follower->killing(follower->arg, &watch->telling.sink, killing,
+				&watch->kill_judgement))
+		return;
 	watch->telling.totals.other_kills++;
 	if (watch->keeper)
 		store(watch, killing);
