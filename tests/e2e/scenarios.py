@@ -101,7 +101,7 @@ def _all():
         limit=32,
         trigger_is_victim=False,
         first=('victim-not-largest',),
-        must=('victim-not-largest', 'own-limit'),
+        must=('victim-not-largest', 'grew-most', 'own-limit'),
         never=(*ELSEWHERE, *HELD, 'victim-is-largest'),
     )
     yield Scenario(

@@ -324,8 +324,8 @@ static void what_is_not_known_is_left_out_and_named(void **state)
 	(void)state;
 	killing.sender_cmdline[0] = '\0';
 	json = line();
-	assert_string_equal(json_string_value(json_object_get(json, "summary")),
-		judged.verdicts[0].claim);
+	assert_string_equal(
+		json_string_value(json_object_get(json, "summary")), judged.verdicts[0].claim);
 	assert_null(json_object_get(json, "sender_cmdline"));
 	assert_null(json_object_get(json, "pressure_full_percent"));
 	assert_null(json_object_get(json, "sigterm_ms_before"));
