@@ -14,11 +14,11 @@ LONG = int(os.environ.get("OOMSNOOP_BENCH_ROUNDS", "5" if QUICK else "11"))
 # Faults on 32 MiB again and again, and computes; what it took of the CPU it says itself.
 WORK = """
 import mmap, os, sys
-for _ in range(40):
+for _ in range(12):
     with mmap.mmap(-1, 32 << 20) as memory:
         for at in range(0, 32 << 20, 4096):
             memory[at] = 1
-    sum(range(400_000))
+    sum(range(2_000_000))
 times = os.times()
 print(times.user + times.system)
 """
