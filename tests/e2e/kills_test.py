@@ -501,6 +501,10 @@ def check_stored(binary, file, live, pids, said):
     only = output(binary, 'export', '--verdict', 'killed-by-process', file).splitlines()
     if len(only) != 1 or json.loads(only[0])['target_pid'] != pids[1]:
         yield f'--verdict finds {len(only)}'
+    page = output(binary, 'report', '-q', '--incident', '1', '--html', '-', file)
+    section = page.partition('<section id="kills"')[2].partition('</section>')[0]
+    if f'(pid {pids[1]})' not in section or '<tr class="victim">' not in section:
+        yield f'the page tells of kills: {section!r}'
     last = output(binary, 'report', '-q', '--json', file).splitlines()
     if [json.loads(line)['type'] for line in last] != ['oom']:
         yield f'without a wish it tells {len(last)}'
