@@ -303,7 +303,7 @@ class Cases:
 
     def earlyoom(self):
         """In a pid namespace of its own it can kill nobody else."""
-        program = find_earlyoom()
+        program = find_daemon('earlyoom', 'usr/bin/earlyoom')
         script = (f'sleep 600 & victim=$!; {program} -m 99,99 -s 100,100 -r 0 --prefer "^sleep$" '
                   '>/dev/null 2>&1 & wait $victim')
         process = subprocess.Popen(
@@ -326,6 +326,36 @@ class Cases:
         if not records[0]['verdicts'][0]['claim'].startswith('Not the OOM killer: earlyoom (pid '):
             yield records[0]['verdicts'][0]['claim']
         yield from self.impostor()
+
+    def nohang(self):
+        """A Python program is known by its script. It acts on no more than half of memory: in a mount
+        namespace of its own it is told of less."""
+        program = find_daemon('nohang', 'usr/sbin/nohang')
+        with tempfile.TemporaryDirectory() as folder:
+            (Path(folder) / 'conf').write_text(nohang_settings(program))
+            script = (f'sed "s/^\\(MemAvailable\\|MemFree\\):.*/\\1: 1024 kB/" /proc/meminfo >{folder}/meminfo; '
+                      f'mount --bind {folder}/meminfo /proc/meminfo; sleep 600 & victim=$!; '
+                      f'{sys.executable} {program} --monitor --config {folder}/conf '
+                      '>/dev/null 2>&1 & wait $victim')
+            process = subprocess.Popen(
+                ['unshare', '--pid', '--mount', '--mount-proc', '--fork', '--kill-child', 'bash',
+                 '-c', script], stderr=subprocess.DEVNULL)
+            try:
+                process.wait(PATIENCE)
+            finally:
+                process.kill()
+        with self.foreign.heard:
+            self.foreign.heard.wait_for(
+                lambda: any(r.get('sender_name') == 'nohang' for r in self.foreign.kills()),
+                PATIENCE)
+        records = [r for r in self.foreign.kills() if r.get('sender_name') == 'nohang']
+        if not records:
+            yield 'never told'
+            return
+        yield from differ(records[0], sender_kind='oom-daemon', target_comm='sleep')
+        yield from verdict(records[0], 'killed-by-oom-daemon')
+        # By a script that anybody may call so.
+        yield from differ(records[0]['verdicts'][0], confidence='likely')
 
     def impostor(self):
         """Its name alone does not make a process what it seems."""
@@ -435,7 +465,7 @@ class Cases:
         for case in (
             self.by_shell, self.by_python, self.by_timeout, self.own_child, self.itself,
             self.own_parent, self.after_term, self.term_alone, self.handled, self.group, self.many,
-            self.earlyoom, self.namespace, self.full_tmpfs, self.cut_file, self.bad_address,
+            self.earlyoom, self.nohang, self.namespace, self.full_tmpfs, self.cut_file, self.bad_address,
             self.beside_oom, self.totals, self.valid,
         ):
             try:
@@ -444,16 +474,25 @@ class Cases:
                 self.results.add(case.__name__.replace('_', ' '), [repr(error)])
 
 
-def find_earlyoom():
+def find_daemon(package, path):
     """Not installed, since its package would start it: unpacked."""
-    folder = TOP / 'build' / 'earlyoom'
-    program = folder / 'usr' / 'bin' / 'earlyoom'
+    folder = TOP / 'build' / package
+    program = folder / path
     if not program.exists():
         folder.mkdir(parents=True, exist_ok=True)
-        subprocess.run(['apt-get', '-q', 'download', 'earlyoom'], cwd=folder, check=True,
+        subprocess.run(['apt-get', '-q', 'download', package], cwd=folder, check=True,
                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         subprocess.run(['dpkg', '-x', str(next(folder.glob('*.deb'))), folder], check=True)
     return str(program)
+
+
+def nohang_settings(program):
+    """As Debian has them, but for when it acts; in a place of their own."""
+    text = (Path(program).parents[2] / 'usr/share/nohang/nohang.conf').read_text()
+    for key, value in (('hard_threshold_min_mem', '40 %'), ('soft_threshold_min_mem', '45 %'),
+                       ('hard_threshold_min_swap', '100 %'), ('soft_threshold_min_swap', '100 %')):
+        text = re.sub(f'(?m)^{key} *=.*$', f'{key} = {value}', text)
+    return text
 
 
 # --- a store ---
@@ -512,6 +551,10 @@ def check_stored(binary, file, live, pids, said):
     only = output(binary, 'export', '--verdict', 'killed-by-process', file).splitlines()
     if len(only) != 1 or json.loads(only[0])['target_pid'] != pids[1]:
         yield f'--verdict finds {len(only)}'
+    page = output(binary, 'report', '-q', '--incident', '1', '--html', '-', file)
+    section = page.partition('<section id="kills"')[2].partition('</section>')[0]
+    if f'(pid {pids[1]})' not in section or '<tr class="victim">' not in section:
+        yield f'the page tells of kills: {section!r}'
     last = output(binary, 'report', '-q', '--json', file).splitlines()
     if [json.loads(line)['type'] for line in last] != ['oom']:
         yield f'without a wish it tells {len(last)}'

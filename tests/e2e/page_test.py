@@ -747,6 +747,27 @@ def test_real_kill(pages):
     xml.dom.minidom.parse(pages.path('real.svg'))
 
 
+def test_kills_of_others(pages):
+    """Each with its claim to be read at once, and its evidence folded below it; text, not markup."""
+    yield from pages.open('gaps.html')
+    rows = pages.run(
+        """return [...document.querySelectorAll('#kills tbody tr')].map(row =>
+            [row.querySelector('summary').innerText, row.className, row.cells[1].innerText])"""
+    )
+    yield from differ('claims', [row[0] for row in rows], [
+        f'Not the OOM killer: runc (pid {pid}) sent SIGKILL to <img src=x>' for pid in (700, 701)
+    ])
+    yield from differ('marked', [row[1] for row in rows], ['', 'victim'])
+    yield from differ('when', [row[2].split()[-1] for row in rows], ['before', 'after'])
+    evidence = """const item = document.querySelector('#kills li');
+        return item.checkVisibility ? item.checkVisibility() : item.offsetParent !== null"""
+    yield from differ('evidence is shown', pages.run(evidence), False)
+    pages.run("document.querySelector('#kills summary').click()")
+    yield from differ('evidence is shown once asked for', pages.run(evidence), True)
+    pages.open('plain.html')
+    yield from differ('none', pages.run("return document.getElementById('kills')"), None)
+
+
 def test_sizes(pages):
     size = os.path.getsize(pages.path('large.html'))
     if size > 2 << 20:
