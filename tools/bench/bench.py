@@ -9,6 +9,7 @@ import lib
 import native
 import parse
 import recorder
+import refused
 import signals
 import storms
 
@@ -24,6 +25,7 @@ SECTIONS = {
     "forks": storms.forks,
     "tmpfs": storms.tmpfs,
     "signals": signals.storm,
+    "refused": refused.refused,
     "census": recorder.census,
     "rest": recorder.rest,
     "recorder-memory": recorder.memory,

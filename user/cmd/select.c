@@ -75,6 +75,16 @@ bool selection_passes_killing(const struct selection *selection, const struct ki
 	return filter_killing(&live, killing);
 }
 
+bool selection_passes_refusal(const struct selection *selection, const struct refusal *refusal)
+{
+	struct live_options live = {.cgroup = selection->cgroup,
+		.comm = selection->comm,
+		.pid = selection->pid,
+		.names = selection->names};
+
+	return filter_refusal(&live, refusal);
+}
+
 /* --- options --- */
 
 enum {
@@ -132,7 +142,7 @@ static const char *const verdict_ids[] = {"own-limit", "ancestor-limit", "host-e
 	"no-victim", "fork-family", "group-kill", "steady-leak", "spike", "copy-on-write",
 	"grew-most", "no-process-grew", "repeated", "killed-by-process", "killed-by-oom-daemon",
 	"killed-by-kernel", "cgroup-killed", "cleanup-after-oom", "shm-full", "memory-fault",
-	"victim-uncertain", "victim-not-seen", "limit-not-here"};
+	"allocation-refused", "victim-uncertain", "victim-not-seen", "limit-not-here"};
 
 static uint64_t parse_number(
 	struct argp_state *state, const char *what, const char *text, uint64_t max)

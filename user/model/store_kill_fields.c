@@ -137,3 +137,6 @@ static const struct field told_fields[] = {
 
 const struct field_table store_fields_kill_told = {
 	"kill", "the kill", told_fields, COUNT(told_fields), 0, 0, NULL};
+
+const struct field_table store_fields_refusal_told = {
+	"refusal", "the refusal", told_fields, COUNT(told_fields), 0, 0, NULL};

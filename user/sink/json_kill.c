@@ -161,22 +161,24 @@ static void put_fault(
 	json_add_pages(buf, "tmpfs_used_bytes", killing->tmpfs_used_blocks, page);
 }
 
+void json_verdict(struct buf *buf, const struct verdict *verdict)
+{
+	json_begin(buf, NULL, '{');
+	json_add_string(buf, "id", verdict->id);
+	json_add_name(buf, "claim", verdict->claim);
+	json_begin(buf, "evidence", '[');
+	for (unsigned int i = 0; i < verdict->evidence_count && i < VERDICT_EVIDENCE; i++)
+		json_add_name(buf, NULL, verdict->evidence[i]);
+	json_end(buf, ']');
+	json_add_string(buf, "confidence", confidence_name(verdict->confidence));
+	json_end(buf, '}');
+}
+
 static void put_verdicts(struct buf *buf, const struct kill_judgement *judgement)
 {
 	json_begin(buf, "verdicts", '[');
-	for (unsigned int i = 0; i < judgement->verdict_count && i < KILL_VERDICTS; i++) {
-		const struct verdict *verdict = &judgement->verdicts[i];
-
-		json_begin(buf, NULL, '{');
-		json_add_string(buf, "id", verdict->id);
-		json_add_name(buf, "claim", verdict->claim);
-		json_begin(buf, "evidence", '[');
-		for (unsigned int j = 0; j < verdict->evidence_count && j < VERDICT_EVIDENCE; j++)
-			json_add_name(buf, NULL, verdict->evidence[j]);
-		json_end(buf, ']');
-		json_add_string(buf, "confidence", confidence_name(verdict->confidence));
-		json_end(buf, '}');
-	}
+	for (unsigned int i = 0; i < judgement->verdict_count && i < KILL_VERDICTS; i++)
+		json_verdict(buf, &judgement->verdicts[i]);
 	json_end(buf, ']');
 }
 
