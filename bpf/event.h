@@ -441,7 +441,7 @@ struct ev_signal {
 	__u64 tmpfs_max_blocks;
 	__u64 tmpfs_used_blocks;
 	__u32 args_len;
-	__u32 pad;
+	__u32 mapping_dev; /* super_block.s_dev: major << 20 | minor */
 	char sender_comm[EV_COMM_LEN]; /* of its leader */
 	char parent_comm[EV_COMM_LEN]; /* of the sender's parent */
 	char comm[EV_COMM_LEN]; /* of the target's leader */

@@ -342,6 +342,50 @@ class Cases:
         if 'refused' in hooks and not refusals:
             yield 'not told by default'
 
+    # --- a full /dev/shm ---
+
+    def full_shm(self):
+        """Loaders that hand batches on in shared memory, in a mount namespace with a /dev/shm of 4 MiB: one dies of SIGBUS, and its
+        parent lives to tell. Files that other workers filled are named."""
+        script = '\n'.join([
+            'import multiprocessing as mp, sys',
+            'from multiprocessing import shared_memory, resource_tracker',
+            'def load(number):',
+            '    memory = shared_memory.SharedMemory(name=f"batch-{number}", create=True, size=3 << 20)',
+            '    for at in range(0, memory.size, 4096): memory.buf[at] = 1',
+            'if __name__ == "__main__":',
+            '    mp.set_start_method("fork")',
+            '    workers = []',
+            '    for number in range(2):',
+            '        workers.append(mp.Process(target=load, args=(number,)))',
+            '        workers[-1].start()',
+            '        workers[-1].join()',
+            '    print(*(w.pid for w in workers), *(w.exitcode for w in workers), flush=True)',
+            '    sys.stdin.read()',
+        ])
+        with tempfile.NamedTemporaryFile('w', suffix='.py') as file:
+            file.write(script)
+            file.flush()
+            process = subprocess.Popen(
+                ['unshare', '--mount', 'bash', '-c',
+                 f'mount -t tmpfs -o size=4M shm /dev/shm && exec {sys.executable} {file.name}'],
+                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+            words = process.stdout.readline().split()
+            record = self.tracer.wait(int(words[1])) if len(words) == 4 else {}
+            process.communicate()
+        if words[2:] != [b'0', b'-7']:
+            yield f'the workers ended with {words}'
+            return
+        yield from differ(
+            record, type='kill', signal='SIGBUS', fault_file='batch-1', tmpfs_mount='/dev/shm',
+            tmpfs_max_bytes=4 * MIB, tmpfs_used_bytes=4 * MIB, tmpfs_files=2,
+            tmpfs_named_bytes=4 * MIB,
+            tmpfs_largest=[{'file': 'batch-0', 'bytes': 3 * MIB}, {'file': 'batch-1', 'bytes': MIB}])
+        yield from differ(record['verdicts'][0], id='shm-full', confidence='certain')
+        if 'the tmpfs at /dev/shm that batch-1 is in is full: 4.00 MiB of 4.00 MiB' not in (
+                record['verdicts'][0]['claim']):
+            yield record['verdicts'][0]['claim']
+
     # --- kept ---
 
     def stored(self):
@@ -381,7 +425,7 @@ class Cases:
         names = sys.argv[2:] or [
             'ulimit_v', 'ulimit_d', 'brk', 'mremap', 'address_space', 'thread_stacks',
             'max_map_count', 'python_memory_error', 'pids_max', 'pids_max_above', 'ulimit_u',
-            'storm', 'workers', 'given', 'invalid', 'by_default', 'stored', 'schema']
+            'storm', 'workers', 'given', 'invalid', 'full_shm', 'by_default', 'stored', 'schema']
         for name in names:
             begun = time.monotonic()
             try:

@@ -243,7 +243,6 @@ static int store_note(char mark, uint32_t number, int64_t time_ns, int64_t *ret_
 	}
 STORE_NOTE(store_kill, killing, 'k')
 STORE_NOTE(store_refusal, refusal, 'r')
-
 int store_incident(struct store_writer *writer, const struct capture_run *run,
 	const struct capture_moment *moment, const struct incident *incident,
 	const struct judgement *judgement, int64_t *ret_id)

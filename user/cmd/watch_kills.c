@@ -5,10 +5,12 @@
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/buf.h"
 #include "cmd/filter.h"
 #include "facts/pressure.h"
+#include "facts/tmpfs.h"
 #include "sink/kill.h"
 
 #define RECORD_BYTES (256U << 10) /* every byte of every name escaped */
@@ -19,6 +21,18 @@ int watch_kills_open(struct watch *watch)
 		return 0;
 	watch->killings = killings_new(watch->names.processes, watch->names.cgroups);
 	return watch->killings ? 0 : -errno;
+}
+
+/* Who dies of it may be gone; its parent, as a loader of data, sees the same one. */
+static void gather_tmpfs(struct killing *killing)
+{
+	const struct killing_target *target = &killing->targets[0];
+
+	if (!(killing->flags & EV_SIGNAL_BLOCKS) || !killing->mapping_dev)
+		return;
+	if (read_tmpfs_use("", (pid_t)target->tgid, killing->mapping_dev, &killing->tmpfs) &&
+		read_tmpfs_use("", (pid_t)target->ppid, killing->mapping_dev, &killing->tmpfs))
+		read_tmpfs_use("", getpid(), killing->mapping_dev, &killing->tmpfs);
 }
 
 void watch_kills_gather(struct watch *watch)
@@ -34,6 +48,7 @@ void watch_kills_gather(struct watch *watch)
 		if (watch->names.mounted && killing->target_cgroup[0])
 			read_cgroup_pressure(&watch->names.mount, killing->target_cgroup,
 				&killing->cgroup_pressure);
+		gather_tmpfs(killing);
 		killing->gathered = true;
 	}
 }
