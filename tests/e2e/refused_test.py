@@ -12,11 +12,13 @@ import os
 import re
 import select
 import signal
+import sqlite3
 import subprocess
 import sys
 import tempfile
 import threading
 import time
+from contextlib import closing
 from pathlib import Path
 
 from cgroup import Cgroup
@@ -25,6 +27,7 @@ from results import Results
 TOP = Path(__file__).resolve().parents[2]
 REFUSE = TOP / 'build' / 'tests' / 'workloads' / 'refuse'
 SCHEMA = TOP / 'docs' / 'record-schema.json'
+DOCS = TOP / 'docs' / 'capture.md'
 PIDS = Path('/sys/fs/cgroup/pids')
 # Nothing waits this long unless it fails.
 PATIENCE = 60
@@ -407,6 +410,12 @@ class Cases:
             timeout=PATIENCE, check=False)
         if report.stdout.count(b'REFUSED') != len(live):
             yield f'the report tells {report.stdout.count(b"REFUSED")} of {len(live)}'
+        question = re.findall(r'```sql\n(.*?)```', DOCS.read_text(encoding='utf-8'), re.DOTALL)[-2]
+        with closing(sqlite3.connect(f'file:{self.store}?mode=ro', uri=True)) as db:
+            answer = db.execute(question).fetchall()
+        claims = [json.loads(line)['verdicts'][0]['claim'] for line in live]
+        if sorted(row[1] for row in answer) != sorted(claims):
+            yield f'{question}: {answer}'
         last = json.loads(self.tracer.lines[-1])
         yield from differ(last, type='stop', refusals=len(live), lost_refusals=0)
 
