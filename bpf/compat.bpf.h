@@ -116,6 +116,40 @@ static __always_inline struct cgroup_subsys_state *css_of_memcg(struct mem_cgrou
 	return memcg ? (void *)memcg + bpf_core_field_offset(struct mem_cgroup, css) : NULL;
 }
 
+/* The pids controller's, which with cgroup v1 is a hierarchy of its own. NULL: there is none. */
+static __always_inline struct cgroup_subsys_state *pids_css_of(const struct task_struct *task)
+{
+	const struct css_set *set = BPF_CORE_READ(task, cgroups);
+	struct cgroup_subsys_state *css = NULL;
+
+	if (!set || !bpf_core_enum_value_exists(enum cgroup_subsys_id, pids_cgrp_id) ||
+		!bpf_core_type_exists(struct pids_cgroup))
+		return NULL;
+	bpf_probe_read_kernel(&css, sizeof(css),
+		(const void *)set + bpf_core_field_offset(struct css_set, subsys) +
+			bpf_core_enum_value(enum cgroup_subsys_id, pids_cgrp_id) * sizeof(css));
+	return css;
+}
+
+/* How many processes and threads a user has, as RLIMIT_NPROC counts them: in user_struct until
+ * 5.13, with the counts of a user namespace since 5.19 (between the two: not read). */
+struct user_struct___processes {
+	atomic_t processes;
+} __attribute__((preserve_access_index));
+
+static __always_inline u64 processes_of_user(const struct cred *cred)
+{
+	struct user_struct___processes *user;
+
+	if (bpf_core_field_exists(((struct ucounts *)0)->rlimit) &&
+		bpf_core_enum_value_exists(enum rlimit_type, UCOUNT_RLIMIT_NPROC))
+		return BPF_CORE_READ(cred, ucounts, rlimit[0].counter);
+	if (!bpf_core_field_exists(((struct user_struct___processes *)0)->processes))
+		return EV_UNKNOWN;
+	user = (void *)BPF_CORE_READ(cred, user);
+	return BPF_CORE_READ(user, processes.counter);
+}
+
 /* The enumerator has to be a literal at the place of use, hence a macro. `array`: memory_events or
  * memory_events_local. */
 #define memcg_event(memcg, array, name)                                                            \
@@ -222,14 +256,49 @@ static __always_inline u64 policy_nodes_of(const struct task_struct *task)
  * kill(2) are those of native programs: what a 32-bit one asks is not read.
  */
 #if defined(__TARGET_ARCH_x86)
+#define SYSCALL_FUNCTION(name) "__x64_sys_" #name
+#define SYSCALL_NUMBER_FIELD orig_ax
+#define SYSCALL_MMAP 9
+#define SYSCALL_MPROTECT 10
+#define SYSCALL_BRK 12
+#define SYSCALL_MREMAP 25
+#define SYSCALL_CLONE 56
 #define SYSCALL_KILL 62
-#define syscall_number(regs) BPF_CORE_READ(regs, orig_ax)
+#define is_fork_number(number) ((number) == 57 || (number) == 58) /* fork, vfork */
 #define syscall_first(regs) BPF_CORE_READ(regs, di)
+#define syscall_second(regs) BPF_CORE_READ(regs, si)
+#define syscall_third(regs) BPF_CORE_READ(regs, dx)
+#define syscall_fourth(regs) BPF_CORE_READ(regs, r10)
 #elif defined(__TARGET_ARCH_arm64)
+#define SYSCALL_FUNCTION(name) "__arm64_sys_" #name
+#define SYSCALL_NUMBER_FIELD syscallno
 #define SYSCALL_KILL 129
-#define syscall_number(regs) BPF_CORE_READ(regs, syscallno)
+#define SYSCALL_BRK 214
+#define SYSCALL_MREMAP 216
+#define SYSCALL_CLONE 220
+#define SYSCALL_MMAP 222
+#define SYSCALL_MPROTECT 226
+#define is_fork_number(number) false /* clone serves */
 #define syscall_first(regs) BPF_CORE_READ(regs, orig_x0)
+#define syscall_second(regs) BPF_CORE_READ(regs, regs[1])
+#define syscall_third(regs) BPF_CORE_READ(regs, regs[2])
+#define syscall_fourth(regs) BPF_CORE_READ(regs, regs[3])
 #endif
+#define SYSCALL_CLONE3 435
+#define syscall_number(regs) BPF_CORE_READ(regs, SYSCALL_NUMBER_FIELD)
+
+/* A 32-bit program's calls have other numbers. */
+#define TS_COMPAT 0x0002 /* arch/x86/include/asm/thread_info.h */
+#define TIF_32BIT 22 /* arch/arm64/include/asm/thread_info.h */
+
+static __always_inline bool is_native_call(const struct task_struct *task)
+{
+#if defined(__TARGET_ARCH_x86)
+	return !(BPF_CORE_READ(task, thread_info.status) & TS_COMPAT);
+#else
+	return !(BPF_CORE_READ(task, thread_info.flags) >> TIF_32BIT & 1);
+#endif
+}
 
 #define has_task_regs()                                                                            \
 	(bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_task_pt_regs) &&                    \

@@ -52,6 +52,7 @@ enum ev_kind {
 	EV_SAMPLE = 11, /* the recorder: one process's counters at one moment */
 	EV_USAGE = 12, /* the recorder: one memory cgroup's counters at one moment */
 	EV_KILL_COUNT = 13, /* what kills have added to the events of one level of a memcg chain */
+	EV_REFUSAL = 20, /* memory or a process was asked for and not given */
 	EV_SIGNAL = 16, /* a signal that kills, and was not the OOM killer's as far as is known */
 };
 
@@ -440,7 +441,7 @@ struct ev_signal {
 	__u64 tmpfs_max_blocks;
 	__u64 tmpfs_used_blocks;
 	__u32 args_len;
-	__u32 pad;
+	__u32 mapping_dev; /* super_block.s_dev: major << 20 | minor */
 	char sender_comm[EV_COMM_LEN]; /* of its leader */
 	char parent_comm[EV_COMM_LEN]; /* of the sender's parent */
 	char comm[EV_COMM_LEN]; /* of the target's leader */
@@ -475,6 +476,74 @@ struct ev_term {
 	__u32 count;
 };
 
+/* Which call it was that failed. */
+enum ev_call {
+	EV_CALL_MMAP = 1,
+	EV_CALL_BRK = 2,
+	EV_CALL_MREMAP = 3,
+	EV_CALL_MPROTECT = 4,
+	EV_CALL_FORK = 5, /* fork, vfork, clone, clone3: a process */
+	EV_CALL_THREAD = 6, /* clone, clone3: a thread */
+	EV_CALL_LAST = 6,
+};
+
+enum ev_refusal_flag {
+	EV_REFUSAL_MM = 1 << 0, /* what the process has was read */
+	EV_REFUSAL_ADMIN = 1 << 1, /* CAP_SYS_ADMIN: what is kept back for root is free to it */
+	EV_REFUSAL_RESOURCE = 1 << 2, /* CAP_SYS_RESOURCE */
+	EV_REFUSAL_ROOT = 1 << 3, /* the root user of the machine */
+	EV_REFUSAL_PIDS = 1 << 4, /* pids_*: a level of its chain has as many as it may have */
+	EV_REFUSAL_LIMIT = 1 << 5, /* limit_*: a level of its memory cgroup's chain has a limit */
+};
+
+/* One call that was refused with ENOMEM or EAGAIN. Everything is of the moment when it returned,
+ * in the thread that asked. */
+struct ev_refusal {
+	struct ev_hdr hdr;
+	__u32 call; /* enum ev_call */
+	__s32 error; /* ENOMEM, EAGAIN */
+	__u32 flags; /* enum ev_refusal_flag */
+	__u32 count; /* this is the nth one of its process and call in this burst */
+	__u64 burst_ns; /* when that began */
+	__u64 asked_bytes; /* 0: a process or thread, or nothing more than there was */
+	__u64 detail; /* mmap: flags << 32 | protection; mprotect: protection; mremap: the new
+			 length; fork: its flags */
+	__u32 tgid;
+	__u32 tid;
+	__u32 ppid;
+	__u32 uid;
+	__u32 ns_tgid;
+	__u32 map_count; /* mappings it has */
+	__u64 start_ns;
+	__u64 cgroup_id;
+	__u64 total_vm_pages; /* mapped: what RLIMIT_AS bounds */
+	__u64 data_vm_pages; /* private and writable: what RLIMIT_DATA bounds */
+	__u64 brk_bytes; /* data segment and heap: what RLIMIT_DATA bounds for brk */
+	__u64 task_size; /* end of the address space */
+	__s64 rss_pages[EV_RSS_COUNTERS];
+	/* soft limits; EV_UNKNOWN: unlimited (RLIM_INFINITY) */
+	__u64 limit_as_bytes;
+	__u64 limit_data_bytes;
+	__u64 limit_nproc;
+	__u64 user_processes; /* of its user, as RLIMIT_NPROC counts them; EV_UNKNOWN */
+	/* of the pids controller */
+	__u64 pids_id; /* kernfs id */
+	__s64 pids_count;
+	__s64 pids_max;
+	__u32 pids_level; /* so many above its own cgroup */
+	__u32 pad;
+	/* the level of its memory cgroup's chain that is fullest */
+	__u64 limit_id;
+	__u64 limit_usage_pages;
+	__u64 limit_max_pages;
+	char comm[EV_COMM_LEN]; /* of its leader */
+	char pids_name[EV_NAME_LEN];
+};
+
+/* A process and its call; there are fewer pids than 2^22. Their place among the bursts. */
+#define EV_REFUSAL_KEY(tgid, call) ((tgid) | (call) << 24)
+#define EV_REFUSAL_PLACE(key) (((key) ^ (key) >> 21) & (EV_BURSTS - 1))
+
 /* Why a record never reached the ring; index into the kernel side's table of drops. */
 enum ev_drop {
 	EV_DROP_INCIDENT = 0, /* a record of an incident: the ring was full */
@@ -484,7 +553,8 @@ enum ev_drop {
 	EV_DROP_SAMPLE = 3, /* a sample between two passes; the next pass makes up for it */
 	EV_DROP_SIGNAL =
 		4, /* a signal: too many at once; those of a burst are counted there, too */
-	EV_DROP_COUNT = 5,
+	EV_DROP_REFUSAL = 5, /* the same of refusals */
+	EV_DROP_COUNT = 6,
 };
 
 /*

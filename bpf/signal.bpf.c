@@ -411,6 +411,7 @@ struct mapping {
 	u64 max_blocks, used_blocks;
 	const unsigned char *name;
 	u32 flags;
+	u32 dev;
 };
 
 static __always_inline void tmpfs_blocks(struct mapping *mapping, struct super_block *sb)
@@ -439,6 +440,7 @@ static long mapping_found(
 	sb = BPF_CORE_READ(file, f_inode, i_sb);
 	mapping->flags = EV_SIGNAL_MAPPING;
 	mapping->magic = BPF_CORE_READ(sb, s_magic);
+	mapping->dev = BPF_CORE_READ(sb, s_dev);
 	mapping->bytes = BPF_CORE_READ(file, f_inode, i_size);
 	mapping->pgoff = BPF_CORE_READ(vma, vm_pgoff);
 	mapping->offset = mapping->address - BPF_CORE_READ(vma, vm_start);
@@ -457,6 +459,7 @@ static __always_inline void mapping_fill(struct ev_signal *e, struct task_struct
 		return;
 	e->flags |= mapping.flags;
 	e->mapping_magic = mapping.magic;
+	e->mapping_dev = mapping.dev;
 	e->mapping_bytes = mapping.bytes;
 	e->mapping_pgoff = mapping.pgoff;
 	e->mapping_offset = mapping.offset;

@@ -23,6 +23,9 @@ struct ev_burst bursts[EV_BURSTS] = {};
 struct ev_term terms[EV_TERMS] = {};
 __u64 signals_second = 0; /* the second in hand, and how many signals were told in it */
 __u32 signals_told = 0;
+struct ev_burst refusals[EV_BURSTS] = {}; /* sender: EV_REFUSAL_KEY() */
+__u64 refusals_second = 0;
+__u32 refusals_told = 0;
 
 /* Set by the loader before the programs are loaded. */
 const volatile bool scope_hooked = false; /* out_of_memory()'s entry and return are hooked */

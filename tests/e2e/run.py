@@ -122,6 +122,26 @@ class Run:
         if told & victims:
             yield f'the OOM killer killed {told & victims}, and the kernel as somebody else'
 
+    def refusal_errors(self):
+        """What the scenario asked for and was not given is one record each, with the limit that it
+        was; of what was given there is none."""
+        first = self.records[0] if self.records else {}
+        hook = first.get('hooks', {}).get('refused')
+        if not hook:
+            return
+        # Kernels whose types tell too little: these two alone.
+        seen = ('mmap', 'fork') if hook == 'fexit kernel_clone' else ('mmap', 'fork', 'brk', 'mremap')
+        refusals = [record for record in self.records if record.get('type') == 'refusal']
+        for note in self.notes:
+            if note[0] != 'refused' or len(note) != 4 or note[1] == 'exit':
+                continue
+            _, cause, call, pid = note
+            if call not in seen:
+                cause = 'none'
+            found = [(r.get('cause'), r['call']) for r in refusals if r['pid'] == int(pid)]
+            if found != ([] if cause == 'none' else [(cause, call)]):
+                yield f'{call} of {pid}, refused by {cause}, is told as {found}'
+
     def tgid_of(self, scenario, tid):
         """A thread's process, by the workload's own account; else they are the same."""
         return next(

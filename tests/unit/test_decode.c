@@ -32,6 +32,7 @@ union sample {
 	struct ev_usage usage;
 	struct ev_kill_count kill_count;
 	struct ev_signal signal;
+	struct ev_refusal refusal;
 	char bytes[2048];
 };
 
@@ -50,10 +51,11 @@ static const size_t sizes[] = {
 	[EV_USAGE] = sizeof(struct ev_usage),
 	[EV_KILL_COUNT] = sizeof(struct ev_kill_count),
 	[EV_SIGNAL] = sizeof(struct ev_signal),
+	[EV_REFUSAL] = sizeof(struct ev_refusal),
 };
 
 #define FIRST EV_CONTEXT
-#define LAST EV_SIGNAL
+#define LAST EV_REFUSAL
 
 static union sample sample_of(unsigned int kind)
 {
@@ -76,6 +78,10 @@ static union sample sample_of(unsigned int kind)
 	if (kind == EV_SIGNAL) {
 		sample.signal.signal = 9;
 		sample.signal.burst = 1;
+	}
+	if (kind == EV_REFUSAL) {
+		sample.refusal.call = EV_CALL_MMAP;
+		sample.refusal.count = 1;
 	}
 	return sample;
 }
@@ -407,6 +413,28 @@ static void pure_noise_is_refused(void **state)
 	}
 }
 
+static void the_numbers_of_a_refusal_are_checked(void **state)
+{
+	union sample sample = sample_of(EV_REFUSAL);
+	struct fact fact;
+
+	(void)state;
+	assert_int_equal(decode(&sample, &fact), 0);
+	sample.refusal.call = 0;
+	assert_int_equal(decode_strict(&sample, sample.hdr.len, &fact), -EBADMSG);
+	sample.refusal.call = EV_CALL_LAST + 1;
+	assert_int_equal(decode_strict(&sample, sample.hdr.len, &fact), -EBADMSG);
+	sample = sample_of(EV_REFUSAL);
+	sample.refusal.count = 0;
+	assert_int_equal(decode_strict(&sample, sample.hdr.len, &fact), -EBADMSG);
+	sample = sample_of(EV_REFUSAL);
+	sample.refusal.pids_level = EV_MAX_LEVELS;
+	assert_int_equal(decode_strict(&sample, sample.hdr.len, &fact), -EBADMSG);
+	sample = sample_of(EV_REFUSAL);
+	sample.refusal.total_vm_pages = 1ULL << 53;
+	assert_int_equal(decode_strict(&sample, sample.hdr.len, &fact), -EBADMSG);
+}
+
 static void the_numbers_of_a_signal_are_checked(void **state)
 {
 	union sample sample = sample_of(EV_SIGNAL);
@@ -445,6 +473,7 @@ static void the_numbers_of_a_signal_are_checked(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_numbers_of_a_refusal_are_checked),
 		cmocka_unit_test(the_numbers_of_a_signal_are_checked),
 		cmocka_unit_test(every_kind_is_taken_apart),
 		cmocka_unit_test(a_record_cut_anywhere_is_refused),

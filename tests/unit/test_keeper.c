@@ -222,20 +222,27 @@ int store_batch_commit(struct store_writer *writer, int64_t wall_minus_boot_ns)
 	return 0;
 }
 
-int store_kill(struct store_writer *writer, const struct capture_run *run,
-	const struct killing *killing, const struct store_kill_told *told, int64_t *ret_id)
+static int store_note(char mark, uint32_t number, int64_t time_ns, int64_t *ret_id)
 {
 	int error = LOCKED(int, failing(CALL_INCIDENT));
 
-	(void)writer, (void)run;
 	if (error)
 		return error;
-	assert_int_equal(told->time_real_ns, killing->number);
-	noted('k');
-	*ret_id = killing->number;
+	assert_int_equal(time_ns, number);
+	noted(mark);
+	*ret_id = number;
 	return 0;
 }
 
+#define STORE_NOTE(name, type, mark)                                                               \
+	int name(struct store_writer *writer, const struct capture_run *run,                       \
+		const struct type *what, const struct store_kill_told *told, int64_t *ret_id)      \
+	{                                                                                          \
+		(void)writer, (void)run;                                                           \
+		return store_note(mark, what->number, told->time_real_ns, ret_id);                 \
+	}
+STORE_NOTE(store_kill, killing, 'k')
+STORE_NOTE(store_refusal, refusal, 'r')
 int store_incident(struct store_writer *writer, const struct capture_run *run,
 	const struct capture_moment *moment, const struct incident *incident,
 	const struct judgement *judgement, int64_t *ret_id)

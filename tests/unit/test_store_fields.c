@@ -20,6 +20,7 @@
 #pragma pack(push, 1)
 #include "model/capture.h"
 #include "model/killing.h"
+#include "model/refusing.h"
 #pragma pack(pop)
 
 #include "model/store_fields.h"
@@ -62,6 +63,12 @@ static void test_every_member_of_a_kill_is_a_column(void **state)
 	(void)state;
 	assert_int_equal(bytes_of(&store_fields_kill) + bytes_of(&store_fields_kill_target),
 		sizeof(struct killing));
+}
+
+static void test_every_member_of_a_refusal_is_a_column(void **state)
+{
+	(void)state;
+	assert_int_equal(bytes_of(&store_fields_refusal), sizeof(struct refusal));
 }
 
 /* The map is larger than any of the structs with its padding. */
@@ -215,6 +222,7 @@ int main(void)
 		cmocka_unit_test(test_every_member_of_an_incident_is_a_column),
 		cmocka_unit_test(test_every_member_of_moment_and_run_is_a_column),
 		cmocka_unit_test(test_every_member_of_a_kill_is_a_column),
+		cmocka_unit_test(test_every_member_of_a_refusal_is_a_column),
 		cmocka_unit_test(test_no_byte_is_covered_twice),
 		cmocka_unit_test(test_fields_have_the_size_of_their_type),
 		cmocka_unit_test(test_unknown_is_null_and_not_zero),

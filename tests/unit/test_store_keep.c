@@ -294,7 +294,7 @@ static void series_of_the_newest_incident_stay(void **state)
 static void incidents_give_way_to_incidents(void **state)
 {
 	struct fixture fixture;
-	int64_t boot_ns = T0, kept;
+	int64_t boot_ns = T0, kept, left;
 
 	(void)state;
 	fixture_start(&fixture, 4 * MIB, T0);
@@ -310,11 +310,13 @@ static void incidents_give_way_to_incidents(void **state)
 	assert_true(kept >= 30 && kept < 300);
 	assert_int_equal(fixture_number(&fixture, "SELECT max(id) FROM incident"), 300);
 	assert_int_equal(fixture_number(&fixture, "SELECT min(id) FROM incident"), 301 - kept);
-	assert_int_equal(points(&fixture), 31 * 5);
+	/* Those of the newest's ten minutes; and since room was last made, of one or two more. */
+	left = points(&fixture);
+	assert_true(left >= 31 * 5 && left <= 33 * 5);
 	assert_int_equal(
 		fixture_number(&fixture, "SELECT incidents FROM gap WHERE why = 5"), 300 - kept);
 	assert_int_equal(
-		fixture_number(&fixture, "SELECT points FROM gap WHERE why = 5"), 300 * 5 - 31 * 5);
+		fixture_number(&fixture, "SELECT points FROM gap WHERE why = 5"), 300 * 5 - left);
 	assert_int_equal(fixture_number(&fixture,
 				 "SELECT count(*) FROM victim WHERE incident NOT IN (SELECT id FROM"
 				 " incident)"),

@@ -149,6 +149,89 @@ static void test_they_are_bounded(void **state)
 	made_remove(&made);
 }
 
+/* --- what was refused: the same --- */
+
+static struct refusal refused, refused_back;
+
+static void random_refusal(struct refusal *ret)
+{
+	memset(ret, 0, sizeof(*ret));
+	random_table(&store_fields_refusal, ret);
+	ret->call = EV_CALL_MMAP + random_below(EV_CALL_LAST);
+	ret->last_ns = ret->time_ns;
+}
+
+static int64_t put_refusal(struct made *made, const struct refusal *what, int64_t time_ns)
+{
+	struct store_kill_told told = {.time_real_ns = time_ns, .wall_minus_boot_ns = 77};
+	int64_t id = 0;
+
+	strcpy(told.by, "test");
+	strcpy(told.first_verdict, "allocation-refused");
+	assert_int_equal(store_refusal(made->writer, &made->run, what, &told, &id), 0);
+	return id;
+}
+
+static void test_refusals_come_back_whole(void **state)
+{
+	static struct refusal all[40];
+	int64_t seen[2] = {0, 0};
+	struct made made;
+	struct store *store;
+
+	(void)state;
+	made_new(&made);
+	for (int i = 0; i < 40; i++) {
+		random_refusal(&all[i]);
+		assert_int_equal(put_refusal(&made, &all[i], 1000 + i), i + 1);
+	}
+	store = open_store(&made);
+	for (int i = 0; i < 40; i++) {
+		assert_int_equal(store_load_refusal(store, i + 1, &refused_back, &captured), 0);
+		if (captured.damaged)
+			print_message("%d: %s\n", i, captured.damage);
+		assert_false(captured.damaged);
+		assert_true(same_table(&store_fields_refusal, &all[i], &refused_back));
+		assert_true(same_run(&made.run, &captured.run));
+	}
+	assert_int_equal(store_load_refusal(store, 41, &refused_back, &captured), -ENOENT);
+	assert_int_equal(store_refusals(store, 1001, 1010, count, seen), 0);
+	assert_int_equal(seen[1], 10);
+	assert_int_equal(store_kills(store, 0, 2000, count, seen), 0);
+	assert_int_equal(seen[1], 10);
+	store_close(store);
+	made_remove(&made);
+}
+
+static void test_damage_of_refusals_is_told(void **state)
+{
+	static const char *const changes[] = {
+		"UPDATE refusal SET pid = pid + 1",
+		"UPDATE refusal SET told_claim = 'another'",
+		"UPDATE refusal SET call = 77, crc = crc",
+		"UPDATE refusal SET last_ns = time_ns - 1",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(changes) / sizeof(changes[0]); i++) {
+		struct made made;
+		struct store *store;
+
+		made_new(&made);
+		random_refusal(&refused);
+		refused.time_ns = refused.last_ns = 5000;
+		put_refusal(&made, &refused, 1000);
+		assert_int_equal(
+			sqlite3_exec(made.writer->db.handle, changes[i], NULL, NULL, NULL), 0);
+		store = open_store(&made);
+		assert_int_equal(store_load_refusal(store, 1, &refused_back, &captured), 0);
+		assert_true(captured.damaged);
+		assert_true(refused_back.call <= EV_CALL_LAST);
+		store_close(store);
+		made_remove(&made);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -156,6 +239,8 @@ int main(void)
 		cmocka_unit_test(test_they_are_listed_by_time),
 		cmocka_unit_test(test_damage_is_told),
 		cmocka_unit_test(test_they_are_bounded),
+		cmocka_unit_test(test_refusals_come_back_whole),
+		cmocka_unit_test(test_damage_of_refusals_is_told),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -32,7 +32,7 @@ static void rows_are_whole(void **state)
 	for (size_t i = 0; i < verdict_rule_count; i++) {
 		const struct verdict_rule *row = &verdict_rules[i];
 		bool first = verdict_id(row->id) == row->id;
-		unsigned int *count = row->subject == SUBJECT_INCIDENT ? &incidents : &kills;
+		unsigned int *count = row->subject == SUBJECT_KILL ? &kills : &incidents;
 
 		assert_true(strspn(row->id, "abcdefghijklmnopqrstuvwxyz-") == strlen(row->id));
 		assert_true(!row->incident == (row->subject != SUBJECT_INCIDENT));
@@ -113,8 +113,8 @@ static char *read_doc(const char *name)
 /* Each id has one page, which says four things; and each page is of an id. */
 static void every_verdict_has_its_page(void **state)
 {
-	static const char *const files[] = {
-		"verdicts/limit.md", "verdicts/held.md", "verdicts/growth.md", "verdicts/kills.md"};
+	static const char *const files[] = {"verdicts/limit.md", "verdicts/held.md",
+		"verdicts/growth.md", "verdicts/kills.md", "verdicts/refused.md"};
 	static const char *const parts[] = {
 		"\n**Means** ", "\n**Rests on** ", "\n**By hand** ", "\n**Do** "};
 	unsigned int pages[64] = {0};

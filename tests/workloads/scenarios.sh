@@ -620,6 +620,44 @@ s_kills()
 }
 
 # What any machine with a memory cgroup can make.
+# refuse CAUSE CALL PLACE-AND-ARGUMENTS...: what the tracer must tell of it is noted.
+refuse()
+{
+	cause=$1
+	call=$2
+	shift 2
+	"$BIN/refuse" -c "rf-$cause-$call" "$@" >>"$OUT/work.$NAME" 2>&1 &
+	note "$NAME" "$cause" "$call" $!
+	reap $!
+}
+
+# Nobody is killed: the machine's rules are those of a guest alone.
+s_refused()
+{
+	begin refused 0
+	refuse rlimit-as mmap as 10 100
+	refuse rlimit-data brk brk 10 100
+	refuse rlimit-as mremap mremap 10 100
+	refuse none none given 10 1
+	echo 100 >/proc/sys/vm/overcommit_ratio
+	echo 2 >/proc/sys/vm/overcommit_memory
+	refuse commit-limit mmap map 4096
+	refuse commit-limit fork big 300
+	echo 0 >/proc/sys/vm/overcommit_memory
+	refuse overcommit mmap map 8192
+	echo 1 >/proc/sys/vm/overcommit_memory
+	refuse none none map 8192
+	if [ "$CGVER" = v2 ]; then
+		echo +pids >/sys/fs/cgroup/cgroup.subtree_control
+		echo +pids >"$CG/cgroup.subtree_control"
+		make_cgroup refused 64
+		echo 3 >"$DIR/pids.max"
+		refuse pids-max fork -C "$DIR" fork 8
+		drop_cgroup "$DIR"
+	fi
+	end
+}
+
 run_cgroup_scenarios()
 {
 	s_simple

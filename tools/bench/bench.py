@@ -10,6 +10,7 @@ import native
 import parse
 import recorder
 import runs
+import refused
 import signals
 import storms
 
@@ -26,6 +27,7 @@ SECTIONS = {
     "tmpfs": storms.tmpfs,
     "signals": signals.storm,
     "run": runs.run,
+    "refused": refused.refused,
     "census": recorder.census,
     "rest": recorder.rest,
     "recorder-memory": recorder.memory,

@@ -18,7 +18,6 @@
 #include "cmd/reading_kills.h"
 #include "cmd/select.h"
 #include "sink/json_series.h"
-#include "sink/kill.h"
 #include "sink/view.h"
 
 /* --- options --- */
@@ -87,7 +86,7 @@ static int put_kill(struct reading_kills *kills, void *arg)
 	struct buf buf;
 
 	buf_init(&buf, run->line, sizeof(run->line));
-	json_kill(&buf, &kills->context, &kills->killing, &kills->judgement);
+	reading_kills_json(kills, &buf);
 	return outfile_put(&run->out, buf.data, buf.len);
 }
 

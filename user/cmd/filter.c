@@ -250,3 +250,11 @@ bool filter_killing(const struct live_options *options, const struct killing *ki
 	}
 	return false;
 }
+
+bool filter_refusal(const struct live_options *options, const struct refusal *refusal)
+{
+	return (!options->cgroup || cgroup_matches(options->cgroup, refusal->cgroup)) &&
+	       names_match(&options->names, refusal->cgroup, NULL) &&
+	       (!options->pid || refusal->tgid == options->pid) &&
+	       (!options->comm || !fnmatch(options->comm, refusal->comm, 0));
+}

@@ -7,6 +7,7 @@
 #include "judge/judgement.h"
 #include "model/growth.h"
 #include "model/killing.h"
+#include "model/refusing.h"
 
 bool filter_passes(const struct live_options *options, const struct incident *incident,
 	const struct judgement *judgement);
@@ -36,5 +37,6 @@ bool filter_verdicts(
 /* Whatever its verdicts: one of its targets, as far as they are known, is one that was asked for.
  */
 bool filter_killing(const struct live_options *options, const struct killing *killing);
+bool filter_refusal(const struct live_options *options, const struct refusal *refusal);
 
 #endif /* OOMSNOOP_CMD_FILTER_H */

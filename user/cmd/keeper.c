@@ -368,6 +368,14 @@ void keeper_kill(
 		wake(keeper);
 }
 
+void keeper_refusal(
+	struct keeper *keeper, const struct refusal *refusal, const struct store_kill_told *told)
+{
+	keeper->told_refusals++;
+	if (queue_refusal(&keeper->queue, refusal, told))
+		wake(keeper);
+}
+
 /* --- closing --- */
 
 /* False: the thread hangs in a call to the disk. */
@@ -408,6 +416,7 @@ void keeper_close(
 	ret->incidents_lost = incidents - ret->incidents;
 	ret->points_lost = points - ret->points;
 	ret->kills_lost = keeper->told_kills - ret->kills;
+	ret->refusals_lost = keeper->told_refusals - atomic_load(&keeper->stored_refusals);
 	/* What a hanging thread still uses stays until the process ends. */
 	if (joined)
 		give_back(keeper);

@@ -27,6 +27,7 @@
 #include "model/capture.h"
 #include "model/growth.h"
 #include "model/killing.h"
+#include "model/refusing.h"
 #include "sink/store.h"
 
 struct keeper_options {
@@ -59,8 +60,12 @@ void keeper_incident(struct keeper *keeper, const struct incident *incident,
 /* A kill that was not the OOM killer's; `told` but for its run. */
 void keeper_kill(
 	struct keeper *keeper, const struct killing *killing, const struct store_kill_told *told);
+/* The same of what was refused. */
+void keeper_refusal(
+	struct keeper *keeper, const struct refusal *refusal, const struct store_kill_told *told);
 
 struct keeper_totals {
+	uint64_t refusals_lost; /* counted only */
 	uint64_t kills, kills_lost; /* that were not the OOM killer's: stored; counted only */
 	uint64_t incidents, incidents_lost; /* stored; counted only */
 	uint64_t points, points_lost;

@@ -36,7 +36,7 @@ struct keeper {
 	struct queue queue;
 	_Atomic int error; /* -errno of the last try to write; 0: it went well */
 	_Atomic unsigned int renewed; /* how often a new file was begun */
-	_Atomic uint64_t stored_incidents, stored_points, stored_kills;
+	_Atomic uint64_t stored_incidents, stored_points, stored_kills, stored_refusals;
 	_Atomic uint64_t bytes;
 	/* set by keeper_close() before `closing` */
 	_Atomic bool closing;
@@ -46,7 +46,7 @@ struct keeper {
 	/* the loop's; the thread's once it is closing */
 	struct store_gap lost; /* found no room, and was not told yet */
 	uint64_t queued_incidents, queued_points, refused_incidents, refused_points;
-	uint64_t told_kills; /* queued, or refused */
+	uint64_t told_kills, told_refusals; /* queued, or refused */
 	uint64_t next_thinned_ns, again_ns;
 	int64_t wall_minus_boot_ns;
 	unsigned int renewed_seen;

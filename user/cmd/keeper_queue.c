@@ -300,21 +300,33 @@ bool queue_incident(struct queue *queue, const struct incident *incident,
 _Static_assert(sizeof(struct killing) % sizeof(uint64_t) == 0, "packed by words");
 _Static_assert(sizeof(struct store_kill_told) % sizeof(uint64_t) == 0, "packed by words");
 
-bool queue_kill(
-	struct queue *queue, const struct killing *killing, const struct store_kill_told *told)
+_Static_assert(sizeof(struct refusal) % sizeof(uint64_t) == 0, "packed by words");
+
+/* As with series, half of the queue: a storm of them must leave room for incidents. */
+static bool put_note(struct queue *queue, uint8_t kind, const void *facts, size_t size,
+	const struct store_kill_told *told)
 {
-	static const uint8_t kind = QUEUE_KILL;
 	uint64_t at = queue->ring.put;
 
-	/* As with series, half of the queue: a storm of them must leave room for incidents. */
 	if (ringbuf_put(&queue->ring, &kind, 1, series_spare(queue)) &&
-		put_struct(queue, told, sizeof(*told)) &&
-		put_struct(queue, killing, sizeof(*killing))) {
+		put_struct(queue, told, sizeof(*told)) && put_struct(queue, facts, size)) {
 		queue_publish(queue);
 		return true;
 	}
 	ringbuf_back(&queue->ring, at);
 	return false;
+}
+
+bool queue_kill(
+	struct queue *queue, const struct killing *killing, const struct store_kill_told *told)
+{
+	return put_note(queue, QUEUE_KILL, killing, sizeof(*killing), told);
+}
+
+bool queue_refusal(
+	struct queue *queue, const struct refusal *refusal, const struct store_kill_told *told)
+{
+	return put_note(queue, QUEUE_REFUSAL, refusal, sizeof(*refusal), told);
 }
 
 void queue_publish(struct queue *queue)
@@ -345,6 +357,9 @@ static bool get_item(struct queue *queue, uint8_t tag, struct queue_item *ret)
 	case QUEUE_KILL:
 		return get_struct(queue, &ret->told, sizeof(ret->told)) &&
 		       get_struct(queue, &ret->killing, sizeof(ret->killing));
+	case QUEUE_REFUSAL:
+		return get_struct(queue, &ret->told, sizeof(ret->told)) &&
+		       get_struct(queue, &ret->refusal, sizeof(ret->refusal));
 	default:
 		return false;
 	}

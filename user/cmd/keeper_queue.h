@@ -20,6 +20,7 @@
 #include "model/capture.h"
 #include "model/history.h"
 #include "model/killing.h"
+#include "model/refusing.h"
 #include "model/store.h"
 #include "model/store_fields.h"
 
@@ -32,6 +33,7 @@ enum queue_kind {
 	QUEUE_GAP = 3,
 	QUEUE_INCIDENT = 4,
 	QUEUE_KILL = 5,
+	QUEUE_REFUSAL = 6,
 };
 
 struct queue {
@@ -56,6 +58,8 @@ bool queue_incident(struct queue *queue, const struct incident *incident,
 	const struct judgement *judgement, const struct capture_moment *moment);
 bool queue_kill(
 	struct queue *queue, const struct killing *killing, const struct store_kill_told *told);
+bool queue_refusal(
+	struct queue *queue, const struct refusal *refusal, const struct store_kill_told *told);
 void queue_publish(struct queue *queue);
 /* More than a quarter is in use: better not wait until the next batch is due. */
 bool queue_fills(const struct queue *queue);
@@ -74,6 +78,7 @@ struct queue_item {
 	struct judgement judgement;
 	struct capture_moment moment;
 	struct killing killing;
+	struct refusal refusal;
 	struct store_kill_told told;
 };
 

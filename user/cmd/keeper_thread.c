@@ -313,6 +313,22 @@ static int take_kill(struct keeper *keeper)
 	return 0;
 }
 
+static int take_refusal(struct keeper *keeper)
+{
+	const struct queue_item *item = &keeper->item;
+	int64_t id;
+	int error = batch_commit(keeper, item->at);
+
+	if (!error)
+		error = store_refusal(
+			keeper->writer, &keeper->run, &item->refusal, &item->told, &id);
+	if (error)
+		return error;
+	queue_release(&keeper->queue, item->end);
+	atomic_fetch_add(&keeper->stored_refusals, 1);
+	return 0;
+}
+
 static int take_item(struct keeper *keeper)
 {
 	switch (keeper->item.kind) {
@@ -326,6 +342,8 @@ static int take_item(struct keeper *keeper)
 		return take_incident(keeper);
 	case QUEUE_KILL:
 		return take_kill(keeper);
+	case QUEUE_REFUSAL:
+		return take_refusal(keeper);
 	default:
 		return 0;
 	}
@@ -338,12 +356,13 @@ static void pass_over(struct keeper *keeper, int error)
 	struct queue_item *item = &keeper->item;
 	int64_t wall_ns = (int64_t)keeper_clock(CLOCK_REALTIME);
 	bool incident = item->kind == QUEUE_INCIDENT, kill = item->kind == QUEUE_KILL;
-	bool whole = incident || kill;
+	bool whole = incident || kill || item->kind == QUEUE_REFUSAL;
 	uint64_t points = keeper->batch.points + !whole;
 
 	say("%s cannot be stored and is left out: %s (%s)",
 		incident ? "an incident"
 		: kill	 ? "a kill"
+		: whole	 ? "a refusal"
 			 : "a series",
 		keeper_why(keeper), strerror(-error));
 	batch_forget(keeper);

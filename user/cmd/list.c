@@ -19,7 +19,6 @@
 #include "cmd/select.h"
 #include "cmd/show.h"
 #include "sink/json_series.h"
-#include "sink/kill.h"
 #include "sink/text_list.h"
 #include "sink/view.h"
 
@@ -198,7 +197,8 @@ static int put_gaps_until(struct list_run *run, int64_t time_ns)
 static int put_kill(struct reading_kills *kills, void *arg)
 {
 	struct list_run *run = arg;
-	int64_t time_ns = view_wall_ns(&kills->context, kills->killing.time_ns);
+	int64_t time_ns = view_wall_ns(
+		&kills->context, kills->refused ? kills->refusal.time_ns : kills->killing.time_ns);
 	struct buf buf;
 	int err = put_gaps_until(run, time_ns);
 
@@ -208,7 +208,10 @@ static int put_kill(struct reading_kills *kills, void *arg)
 		return err;
 	buf_init(&buf, run->line, sizeof(run->line));
 	if (run->options->show.json)
-		json_kill(&buf, &kills->context, &kills->killing, &kills->judgement);
+		reading_kills_json(kills, &buf);
+	else if (kills->refused)
+		text_list_refusal(&buf, &run->layout, &kills->context, &kills->refusal,
+			&kills->refusal_judgement);
 	else
 		text_list_kill(
 			&buf, &run->layout, &kills->context, &kills->killing, &kills->judgement);

@@ -21,6 +21,7 @@
 #include "cmd/remarks.h"
 #include "cmd/watch.h"
 #include "cmd/watch_kills.h"
+#include "cmd/watch_refusals.h"
 #include "facts/kernel.h"
 #include "facts/rights.h"
 
@@ -110,6 +111,8 @@ static int open_tracer(struct watch *watch)
 		.without = watch->options->without,
 		.fault_period = watch->options->fault_period,
 		.no_kills = watch->options->kills == KILLS_OFF,
+		.no_refusals = watch->options->refused == REFUSED_OFF,
+		.every_call = watch->options->refused == REFUSED_ON,
 		.no_faults = watch->options->faults == FAULTS_NEVER,
 	};
 	int error;
@@ -242,7 +245,7 @@ static int open_watch(struct watch *watch, const struct keeper_options *store)
 		status = open_incidents(watch);
 	if (!status)
 		status = open_recorder(watch);
-	if (!status && watch_kills_open(watch)) {
+	if (!status && (watch_kills_open(watch) || watch_refusals_open(watch))) {
 		fprintf(stderr, "oomsnoop: no memory for the tables: %s\n", strerror(errno));
 		status = 1;
 	}
@@ -308,6 +311,13 @@ static void tell_end(const struct watch *watch)
 		telling_remark(&watch->telling,
 			"%llu signals that kill came too fast to be told one by one",
 			(unsigned long long)totals->lost_signals);
+	if (totals->lost_refusals)
+		telling_remark(&watch->telling, "%llu refused calls came too fast to be told",
+			(unsigned long long)totals->lost_refusals);
+	if (totals->refusals)
+		telling_remark(&watch->telling,
+			"%llu times memory or a process was asked for and not given",
+			(unsigned long long)totals->refusals);
 	if (totals->other_kills)
 		telling_remark(&watch->telling, "%llu kills that were not the OOM killer's",
 			(unsigned long long)totals->other_kills);
@@ -331,6 +341,9 @@ static int close_keeper(struct watch *watch)
 			"oomsnoop: record: not stored, and lost: %llu kills that were not the OOM "
 			"killer's\n",
 			(unsigned long long)totals.kills_lost);
+	if (totals.refusals_lost)
+		fprintf(stderr, "oomsnoop: record: not stored, and lost: %llu refusals\n",
+			(unsigned long long)totals.refusals_lost);
 	if (totals.incidents_lost || totals.points_lost)
 		fprintf(stderr,
 			"oomsnoop: record: not stored, and lost: %llu incidents, %llu points of series\n",
@@ -466,6 +479,7 @@ int live_run(struct live_options *options, const struct keeper_options *store)
 	recorder_close(&watch.recorder);
 	incidents_free(watch.incidents);
 	killings_free(watch.killings);
+	refusals_free(watch.refusals);
 	joiner_free(watch.joiner);
 	refused = status == EX_NOPERM && !watch.tracer;
 	tracer_close(watch.tracer);

@@ -36,6 +36,7 @@ enum {
 	OPTION_INTERVAL,
 	OPTION_WARN,
 	OPTION_KILLS,
+	OPTION_REFUSED,
 	OPTION_SOURCE,
 	OPTION_POD,
 	OPTION_NAMESPACE,
@@ -60,6 +61,11 @@ static const struct argp_option option_table[] = {
 		"Kills that are not the OOM killer's: foreign (default: SIGKILL, but not by a "
 		"process to its own descendants, and SIGBUS at memory that cannot be had), all "
 		"(these, too, and SIGSEGV) or off",
+		2},
+	{"refused", OPTION_REFUSED, "WHEN", 0,
+		"Memory and processes that were asked for and not given (ENOMEM, EAGAIN): auto "
+		"(default: where functions can be hooked), on (at the price of every system call, "
+		"elsewhere) or off",
 		2},
 	{"pod", OPTION_POD, "NAME", 0,
 		"Only of this pod: its name, a pattern, its uid, or a part of its cgroup's name",
@@ -233,6 +239,17 @@ static enum kills_mode parse_kills(struct argp_state *state, const char *text)
 	return KILLS_FOREIGN;
 }
 
+static enum refused_mode parse_refused(struct argp_state *state, const char *text)
+{
+	if (!strcmp(text, "on"))
+		return REFUSED_ON;
+	if (!strcmp(text, "off"))
+		return REFUSED_OFF;
+	if (strcmp(text, "auto"))
+		argp_error(state, "--refused: '%s' is none of auto, on, off", text);
+	return REFUSED_AUTO;
+}
+
 static void parse_threshold(
 	struct argp_state *state, struct warn_threshold *threshold, const char *text)
 {
@@ -322,6 +339,9 @@ static error_t parse_filter(int key, char *value, struct argp_state *state)
 		return 0;
 	case OPTION_KILLS:
 		options->kills = parse_kills(state, value);
+		return 0;
+	case OPTION_REFUSED:
+		options->refused = parse_refused(state, value);
 		return 0;
 	case 'p':
 		options->pid = parse_number(state, "--pid", value, 1, 1U << 22);

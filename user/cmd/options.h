@@ -35,6 +35,9 @@ enum faults_mode { FAULTS_AUTO, FAULTS_ALWAYS, FAULTS_NEVER };
 
 /* Which kills that are not the OOM killer's are told. */
 enum kills_mode { KILLS_FOREIGN, KILLS_ALL, KILLS_OFF };
+/* Is it told what memory and processes were asked for and not given? AUTO: where that costs nothing
+ * to those who are given. */
+enum refused_mode { REFUSED_AUTO, REFUSED_ON, REFUSED_OFF };
 /* What tells of kills. AUTO: BPF; where that is not permitted the kernel log; where that is not
  * readable the own cgroup's files. */
 enum live_source { SOURCE_AUTO, SOURCE_BPF, SOURCE_KMSG, SOURCE_CGROUP };
@@ -55,6 +58,7 @@ struct live_options {
 	const char *comm; /* name or pattern; NULL: all */
 	uint32_t pid; /* 0: all */
 	enum kills_mode kills;
+	enum refused_mode refused;
 	struct names_filter names;
 	struct verdict_filter verdicts;
 	const char *host_root; /* where the host's file system is seen; "": at / */

@@ -22,7 +22,6 @@
 #include "cmd/select.h"
 #include "cmd/show.h"
 #include "cmd/window.h"
-#include "sink/kill.h"
 #include "sink/text_timeline.h"
 #include "sink/view.h"
 
@@ -153,8 +152,7 @@ static int put_kill(struct reading_kills *kills, void *arg)
 	buf_init(&buf, run->record, sizeof(run->record));
 	if (run->begun && !json)
 		buf_putc(&buf, '\n');
-	err = json ? json_kill(&buf, &kills->context, &kills->killing, &kills->judgement)
-		   : text_kill(&buf, &kills->context, &kills->killing, &kills->judgement);
+	err = json ? reading_kills_json(kills, &buf) : reading_kills_text(kills, &buf);
 	if (err)
 		return 0;
 	run->begun = true;
@@ -179,8 +177,8 @@ static int put_last_kills(struct report_run *run)
 		return put_kills_until(run, INT64_MAX);
 	if (!run->options->show.quiet)
 		reading_say(&run->reading,
-			"and the last of %zu kills since then that were not the OOM killer's; --since "
-			"tells more",
+			"and the last of %zu kills and refusals since then that were not the OOM "
+			"killer's; --since tells more",
 			left);
 	kills->next = kills->count - 1;
 	return reading_kills_until(kills, INT64_MAX, put_kill, run);

@@ -64,6 +64,16 @@ bool selection_passes_killing(const struct selection *selection, const struct ki
 	return filter_killing(&live, killing);
 }
 
+bool selection_passes_refusal(const struct selection *selection, const struct refusal *refusal)
+{
+	struct live_options live = {.cgroup = selection->cgroup,
+		.comm = selection->comm,
+		.pid = selection->pid,
+		.names = selection->names};
+
+	return filter_refusal(&live, refusal);
+}
+
 /* --- options --- */
 
 enum {

@@ -15,6 +15,7 @@
 #include "judge/judgement.h"
 #include "model/incident.h"
 #include "model/killing.h"
+#include "model/refusing.h"
 
 #define SELECT_CHOICES 4 /* --scope may be given so often: any of them */
 
@@ -47,6 +48,7 @@ bool selection_passes(const struct selection *selection, int64_t id,
 
 /* The same of a kill that was not the OOM killer's, but for its verdicts. */
 bool selection_passes_killing(const struct selection *selection, const struct killing *killing);
+bool selection_passes_refusal(const struct selection *selection, const struct refusal *refusal);
 
 /* To be a child of a command's argp; the input of it is a struct selection, initialized. */
 extern const struct argp selection_argp;

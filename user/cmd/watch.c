@@ -17,6 +17,7 @@
 #include "cmd/output.h"
 #include "cmd/probe.h"
 #include "cmd/watch_kills.h"
+#include "cmd/watch_refusals.h"
 #include "facts/cgroupfs.h"
 #include "judge/limit.h"
 #include "judge/whose.h"
@@ -353,6 +354,8 @@ static void take_fact(const struct fact *fact, void *arg)
 	incidents_fact(watch->incidents, fact);
 	if (watch->killings)
 		killings_fact(watch->killings, fact);
+	if (watch->refusals)
+		refusals_fact(watch->refusals, fact);
 	if (fact->kind == EV_SIGNAL)
 		watch_kills_tell(watch, fact->hdr.time_ns);
 	/* In a storm the pool must not fill up while the ring is read. */
@@ -389,11 +392,13 @@ void watch_drain(struct watch *watch)
 	while ((incident = incidents_next_fresh(watch->incidents)) != NULL)
 		gather(watch, incident);
 	watch_kills_gather(watch);
+	watch_refusals_gather(watch);
 	/* After what is known of a kill was taken: a pass would show the moments after it. */
 	take_pass(watch);
 	incidents_tick(watch->incidents, boot_now_ns());
 	finish_closed(watch);
 	watch_kills_tell(watch, boot_now_ns());
+	watch_refusals_tell(watch, boot_now_ns());
 	names_tick(&watch->names, boot_now_ns());
 }
 
@@ -421,6 +426,8 @@ static int wait_ms(const struct watch *watch)
 		until = watch->leaves_ns;
 	if (watch_kills_deadline(watch) < until)
 		until = watch_kills_deadline(watch);
+	if (watch_refusals_deadline(watch, now) < until)
+		until = watch_refusals_deadline(watch, now);
 	if (recorder_deadline(&watch->recorder) < until)
 		until = recorder_deadline(&watch->recorder);
 	if (until <= now)
@@ -486,6 +493,9 @@ static void totals_fill(struct watch *watch)
 	watch->telling.totals.lost_signals = losses.dropped[EV_DROP_SIGNAL];
 	if (watch->killings)
 		watch->telling.totals.lost_signals += killings_evicted(watch->killings);
+	watch->telling.totals.lost_refusals = losses.dropped[EV_DROP_REFUSAL];
+	if (watch->refusals)
+		watch->telling.totals.lost_refusals += refusals_lost(watch->refusals);
 	if (!watch->recorder.growth)
 		return;
 	watch->telling.totals.recorded = true;
@@ -506,6 +516,7 @@ void watch_finish(struct watch *watch)
 	incidents_stop(watch->incidents, boot_now_ns());
 	finish_closed(watch);
 	watch_kills_tell(watch, UINT64_MAX);
+	watch_refusals_tell(watch, UINT64_MAX);
 	totals_fill(watch);
 	telling_stop(&watch->telling, reason);
 }

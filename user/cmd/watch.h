@@ -15,10 +15,12 @@
 #include "cmd/telling.h"
 #include "judge/judgement.h"
 #include "judge/kills.h"
+#include "judge/refusals.h"
 #include "model/capture.h"
 #include "model/incidents.h"
 #include "model/joined.h"
 #include "model/killing.h"
+#include "model/refusing.h"
 #include "sink/sink.h"
 #include "source/hooks.h"
 #include "source/loader.h"
@@ -35,6 +37,7 @@ struct watch {
 	struct tracer *tracer;
 	struct incidents *incidents;
 	struct killings *killings; /* NULL: no hook, or not wanted */
+	struct refusals *refusals; /* likewise */
 	struct recorder recorder;
 	struct stream stream;
 	int kmsg_fd; /* below 0: not readable, and why */
@@ -49,6 +52,7 @@ struct watch {
 			       yet */
 	struct judgement judgement; /* of the incident in hand */
 	struct kill_judgement kill_judgement; /* of the kill in hand */
+	struct refusal_judgement refusal_judgement; /* of the refusal in hand */
 };
 
 /* Fills coverage, the run and the sink's view of it from watch->hooks. */

@@ -5,10 +5,12 @@
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "cmd/filter.h"
 #include "cmd/follower.h"
 #include "facts/pressure.h"
+#include "facts/tmpfs.h"
 #include "judge/whose.h"
 #include "sink/kill.h"
 
@@ -30,6 +32,18 @@ static void take_names(struct watch *watch, struct killing *killing)
 		killing->names = *names;
 }
 
+/* Who dies of it may be gone; its parent, as a loader of data, sees the same one. */
+static void gather_tmpfs(struct killing *killing)
+{
+	const struct killing_target *target = &killing->targets[0];
+
+	if (!(killing->flags & EV_SIGNAL_BLOCKS) || !killing->mapping_dev)
+		return;
+	if (read_tmpfs_use("", (pid_t)target->tgid, killing->mapping_dev, &killing->tmpfs) &&
+		read_tmpfs_use("", (pid_t)target->ppid, killing->mapping_dev, &killing->tmpfs))
+		read_tmpfs_use("", getpid(), killing->mapping_dev, &killing->tmpfs);
+}
+
 void watch_kills_gather(struct watch *watch)
 {
 	struct killing *killing;
@@ -44,6 +58,7 @@ void watch_kills_gather(struct watch *watch)
 			read_cgroup_pressure(&watch->names.mount, killing->target_cgroup,
 				&killing->cgroup_pressure);
 		take_names(watch, killing);
+		gather_tmpfs(killing);
 		killing->gathered = true;
 	}
 }

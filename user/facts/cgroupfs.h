@@ -32,6 +32,10 @@ int parse_mountinfo_memory(const char *text, struct cgroup_mount *ret);
  * -ENOENT: nowhere. */
 int parse_mountinfo_type(const char *text, const char *type, char *ret_path, size_t size);
 
+/* Where a device is mounted, out of the same: its root, rather than a folder of it. -ENOENT. */
+int parse_mountinfo_device(
+	const char *text, unsigned int major, unsigned int minor, char *ret_path, size_t size);
+
 int read_memory_mount(const char *root, struct cgroup_mount *ret);
 
 /* The mount in which this process's own cgroup is to be seen, and that cgroup: not the same mount

@@ -2,6 +2,7 @@
 /* Where the memory hierarchy is mounted, out of /proc/PID/mountinfo (proc(5)). */
 #include <errno.h>
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -213,4 +214,30 @@ int read_own_memory_mount(const char *root, struct cgroup_mount *ret, char *ret_
 		return -ENOENT;
 	*ret = mount;
 	return 0;
+}
+
+int parse_mountinfo_device(
+	const char *text, unsigned int major, unsigned int minor, char *ret_path, size_t size)
+{
+	struct scan scan = scan_of(text, strlen(text)), line;
+	struct mount_line mount;
+	char wanted[32];
+	int ret = -ENOENT;
+
+	snprintf(wanted, sizeof(wanted), "%u:%u", major, minor);
+	while (scan_line(&scan, &line)) {
+		struct scan rest = line, field;
+
+		for (int i = 0; i < 3; i++)
+			if (!scan_field(&rest, ' ', &field))
+				break;
+		if (!scan_equals(&field, wanted) || !split_line(line, &mount))
+			continue;
+		/* All of it, rather than a folder that is bound elsewhere. */
+		if (ret && !unescape(mount.point, ret_path, size))
+			ret = 0;
+		if (scan_equals(&mount.root, "/"))
+			return unescape(mount.point, ret_path, size);
+	}
+	return ret;
 }

@@ -438,9 +438,28 @@ static const char *file_text(const struct killing *killing)
 	return killing->mapping_name[0] ? killing->mapping_name : "a file";
 }
 
+static void tell_tmpfs(struct verdict *verdict, const struct kill_scene *scene)
+{
+	const struct killing *killing = scene->killing;
+	const struct tmpfs_use *tmpfs = &killing->tmpfs;
+	uint64_t page = scene->host->page_size, used = killing->tmpfs_used_blocks * page;
+	uint64_t named = tmpfs->named_bytes < used ? tmpfs->named_bytes : used;
+
+	if (tmpfs->files == UINT32_MAX)
+		return;
+	verdict_evidence(verdict,
+		"%u files in its topmost folder take %s; %s is in folders below, or in files that were "
+		"unlinked and are still open",
+		tmpfs->files, size_text(named), size_text(used - named));
+	for (unsigned int i = 0; i < tmpfs->largest_count && i < TMPFS_LARGEST; i++)
+		verdict_evidence(verdict, "%s takes %s", tmpfs->largest[i].name,
+			size_text(tmpfs->largest[i].bytes));
+}
+
 bool rule_shm_full(const struct kill_scene *scene, struct verdict *verdict)
 {
 	const struct killing *killing = scene->killing;
+	const char *mount = killing->tmpfs.mount;
 	uint64_t page = scene->host->page_size;
 
 	if (killing->manner != MANNER_FAULT || killing->code != BUS_ADRERR ||
@@ -448,12 +467,14 @@ bool rule_shm_full(const struct kill_scene *scene, struct verdict *verdict)
 		return false;
 	verdict->confidence = CONFIDENCE_CERTAIN;
 	verdict_claim(verdict,
-		"Not the OOM killer: %s died of SIGBUS, since the tmpfs that %s is in is full: %s of "
-		"%s in use",
-		scene->target, file_text(killing), size_text(killing->tmpfs_used_blocks * page),
+		"Not the OOM killer: %s died of SIGBUS, since the tmpfs%s%s that %s is in is full: %s "
+		"of %s in use",
+		scene->target, mount[0] ? " at " : "", mount[0] ? path_text(mount) : "",
+		file_text(killing), size_text(killing->tmpfs_used_blocks * page),
 		size_text(killing->tmpfs_max_blocks * page));
 	verdict_evidence(verdict, "SIGBUS (BUS_ADRERR) at a page of %s, a file of %s on tmpfs",
 		file_text(killing), size_text(killing->mapping_bytes));
+	tell_tmpfs(verdict, scene);
 	tell_machine(verdict, killing);
 	return true;
 }
@@ -536,6 +557,8 @@ static void judge_lacks(const struct killing *killing, struct kill_judgement *re
 		"it was not learnt while it lived");
 	lacks(ret, !(killing->flags & EV_SIGNAL_LIMIT), "limit_bytes",
 		"no level of the target's chain has a limit");
+	lacks(ret, killing->flags & EV_SIGNAL_BLOCKS && !killing->tmpfs.mount[0], "tmpfs_mount",
+		"the target and its parent were gone before their mounts were looked at");
 	lacks(ret, killing->pressure.some == UNKNOWN_U64, "pressure_some_percent",
 		"the kernel keeps no account of memory pressure (CONFIG_PSI), or not here");
 	judge_names(killing, ret);

@@ -256,6 +256,7 @@ static void fill_fault(struct killing *killing, const struct ev_signal *event)
 
 	killing->address = event->address;
 	killing->mapping_magic = event->mapping_magic;
+	killing->mapping_dev = event->mapping_dev;
 	killing->mapping_bytes = event->mapping_bytes;
 	killing->mapping_pgoff = event->mapping_pgoff;
 	killing->mapping_offset = event->mapping_offset;
@@ -320,6 +321,7 @@ static void begin(struct killings *killings, struct killing *killing, const stru
 		.burst_first = event->burst,
 	};
 	memset(&killing->host, 0xff, sizeof(killing->host));
+	killing->tmpfs.files = UINT32_MAX;
 	fill_sender(killing, event);
 	fill_term(killings, killing, event);
 	if (manner == MANNER_FAULT)

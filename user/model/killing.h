@@ -21,6 +21,7 @@
 #include "facts/container_names.h"
 #include "facts/host.h"
 #include "facts/pressure.h"
+#include "facts/tmpfs.h"
 #include "model/cgroup.h"
 #include "model/process.h"
 #include "source/decode.h"
@@ -107,7 +108,9 @@ struct killing {
 	uint64_t mapping_magic, mapping_bytes, mapping_pgoff,
 		mapping_offset; /* EV_SIGNAL_MAPPING */
 	uint64_t tmpfs_max_blocks, tmpfs_used_blocks; /* EV_SIGNAL_BLOCKS */
+	uint32_t mapping_dev; /* major << 20 | minor */
 	char mapping_name[EV_NAME_LEN + 1];
+	struct tmpfs_use tmpfs; /* with EV_SIGNAL_BLOCKS, as the target or its parent sees it */
 
 	/* read in user space when the record began */
 	bool gathered;

@@ -18,6 +18,7 @@
 #include "model/capture.h"
 #include "model/history.h"
 #include "model/killing.h"
+#include "model/refusing.h"
 
 struct store;
 
@@ -70,6 +71,12 @@ int store_kills(struct store *store, int64_t since_ns, int64_t until_ns,
 /* One of them. Of *ret run, moment and damage are filled. -ENOENT, -EBADMSG as above. */
 int store_load_kill(
 	struct store *store, int64_t id, struct killing *ret_killing, struct captured *ret);
+
+/* The same of memory and processes that were asked for and not given. */
+int store_refusals(struct store *store, int64_t since_ns, int64_t until_ns,
+	int (*fn)(const struct store_line *line, void *arg), void *arg);
+int store_load_refusal(
+	struct store *store, int64_t id, struct refusal *ret_refusal, struct captured *ret);
 
 enum store_gap_why {
 	STORE_GAP_NOT_RUNNING = 1, /* between two runs */

@@ -24,6 +24,7 @@
 
 #include "model/capture.h"
 #include "model/killing.h"
+#include "model/refusing.h"
 #include "source/db.h"
 
 enum field_type {
@@ -127,6 +128,10 @@ struct store_kill_told {
 extern const struct field_table store_fields_kill;
 extern const struct field_table store_fields_kill_target;
 extern const struct field_table store_fields_kill_told;
+
+/* A row of `refusal` likewise: struct refusal, and what was judged. */
+extern const struct field_table store_fields_refusal;
+extern const struct field_table store_fields_refusal_told;
 
 /* --- one value: store_value.c --- */
 

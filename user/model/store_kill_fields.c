@@ -30,6 +30,10 @@
 	}
 #define HOST(name) KILL(FIELD_U64, "host_" #name, host.name, BYTES_MAX, NULL)
 
+#define LARGEST(i)                                                                                 \
+	KILL(FIELD_U64, "tmpfs_largest_" #i "_bytes", tmpfs.largest[i].bytes, BYTES_MAX, NULL),    \
+		KILL(FIELD_TEXT, "tmpfs_largest_" #i "_name", tmpfs.largest[i].name, 0, NULL)
+
 static const struct field kill_fields[] = {
 	KILL(FIELD_U32, "number", number, 0, "of the kill within its run"),
 	KILL(FIELD_U32, "manner", manner, MANNER_LAST,
@@ -91,7 +95,15 @@ static const struct field kill_fields[] = {
 	KILL(FIELD_U64, "mapping_offset", mapping_offset, BYTES_MAX, NULL),
 	KILL(FIELD_U64, "tmpfs_max_blocks", tmpfs_max_blocks, COUNTER_MAX, NULL),
 	KILL(FIELD_U64, "tmpfs_used_blocks", tmpfs_used_blocks, COUNTER_MAX, NULL),
+	KILL(FIELD_U32, "mapping_dev", mapping_dev, 0, "major << 20 | minor"),
 	KILL(FIELD_TEXT, "mapping_name", mapping_name, 0, NULL),
+	KILL(FIELD_TEXT, "tmpfs_mount", tmpfs.mount, 0, "as the target or its parent sees it"),
+	KILL(FIELD_U32_OR_NONE, "tmpfs_files", tmpfs.files, 0, "in its topmost folder"),
+	KILL(FIELD_U32, "tmpfs_largest_count", tmpfs.largest_count, TMPFS_LARGEST, NULL),
+	KILL(FIELD_U64, "tmpfs_named_bytes", tmpfs.named_bytes, BYTES_MAX, "what these files take"),
+	LARGEST(0),
+	LARGEST(1),
+	LARGEST(2),
 	KILL(FIELD_BOOL, "gathered", gathered, 0, "what user space adds was read"),
 	HOST(total_bytes),
 	HOST(free_bytes),
@@ -151,3 +163,6 @@ static const struct field told_fields[] = {
 
 const struct field_table store_fields_kill_told = {
 	"kill", "the kill", told_fields, COUNT(told_fields), 0, 0, NULL};
+
+const struct field_table store_fields_refusal_told = {
+	"refusal", "the refusal", told_fields, COUNT(told_fields), 0, 0, NULL};

@@ -25,6 +25,8 @@ static const struct field_table *const incident_facts[] = {
 	&store_field_tables[STORE_FIELDS_INCIDENT], &store_fields_moment, &store_fields_told, NULL};
 static const struct field_table *const kill_facts[] = {
 	&store_fields_kill, &store_fields_kill_told, NULL};
+static const struct field_table *const refusal_facts[] = {
+	&store_fields_refusal, &store_fields_refusal_told, NULL};
 static const struct field_table *const kill_target_facts[] = {&store_fields_kill_target, NULL};
 static const struct field_table *const run_facts[] = {&store_fields_run, NULL};
 static const struct field_table *const run_hook_facts[] = {&store_fields_run_hook, NULL};
@@ -77,6 +79,7 @@ const struct store_table store_tables[] = {
 	{"verdict", of_incident, verdict_facts, PER_INCIDENT, ROWLESS},
 	{"kill", numbered, kill_facts, "", ""},
 	{"kill_target", of_kill, kill_target_facts, ", PRIMARY KEY(kill, n)", ROWLESS},
+	{"refusal", numbered, refusal_facts, "", ""},
 	{"boot", boot_columns, NULL, ", UNIQUE(boot_id)", ""},
 	{"process", process_columns, NULL, ", UNIQUE(boot, pid, start_ns)", ""},
 	{"cgroup", cgroup_columns, NULL, ", UNIQUE(boot, kernfs_id)", ""},
@@ -91,7 +94,8 @@ _Static_assert(COUNT(array_facts) == STORE_FIELDS_TABLES - 2, "array_facts");
 
 static const char index_sql[] =
 	"CREATE INDEX IF NOT EXISTS incident_time ON incident(time_real_ns);"
-	"CREATE INDEX IF NOT EXISTS kill_time ON kill(time_real_ns)";
+	"CREATE INDEX IF NOT EXISTS kill_time ON kill(time_real_ns);"
+	"CREATE INDEX IF NOT EXISTS refusal_time ON refusal(time_real_ns)";
 
 /* --- what a file is --- */
 

@@ -195,6 +195,24 @@ static const char kills_sql[] =
 	"k.told_first_verdict AS verdict, k.told_claim AS claim "
 	"FROM kill k LEFT JOIN run r ON r.id = k.run "
 	"LEFT JOIN kill_target t ON t.kill = k.id AND t.n = 0";
+
+static const char refusals_sql[] =
+	"AS SELECT f.id, "
+	UTC("f.time_real_ns") " AS time, "
+	"r.hostname AS host, "
+	"CASE f.call WHEN 1 THEN 'mmap' WHEN 2 THEN 'brk' WHEN 3 THEN 'mremap' "
+		"WHEN 4 THEN 'mprotect' WHEN 5 THEN 'fork' WHEN 6 THEN 'clone' END AS call, "
+	"CASE f.error WHEN 11 THEN 'EAGAIN' WHEN 12 THEN 'ENOMEM' END AS error, "
+	"f.count, f.processes, f.asked_bytes, "
+	"f.pid, f.comm, f.cmdline, f.exe, f.uid, f.cgroup, "
+	"f.total_vm_pages * r.page_size AS mapped_bytes, "
+	"max(f.anon_pages, 0) * r.page_size AS anon_bytes, "
+	"f.limit_as_bytes AS rlimit_as_bytes, f.limit_data_bytes AS rlimit_data_bytes, "
+	"f.limit_nproc AS rlimit_nproc, f.user_processes, "
+	"CASE WHEN f.flags & 16 THEN f.pids_max END AS pids_max, "
+	"f.overcommit AS overcommit_memory, f.commit_limit_bytes, f.committed_bytes, "
+	"f.told_first_verdict AS verdict, f.told_claim AS claim "
+	"FROM refusal f LEFT JOIN run r ON r.id = f.run";
 /* clang-format on */
 
 const struct store_view store_views[] = {
@@ -209,6 +227,7 @@ const struct store_view store_views[] = {
 	{"runs", runs_sql},
 	{"gaps", gaps_sql},
 	{"kills", kills_sql},
+	{"refusals", refusals_sql},
 };
 
 const size_t store_view_count = sizeof(store_views) / sizeof(store_views[0]);

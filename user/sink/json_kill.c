@@ -157,6 +157,25 @@ static void put_state(
 	put_hundredths(buf, "cgroup_pressure_full_percent", killing->cgroup_pressure.full);
 }
 
+static void put_tmpfs(struct buf *buf, const struct tmpfs_use *tmpfs)
+{
+	size_t start;
+
+	json_add_string(buf, "tmpfs_mount", tmpfs->mount);
+	if (tmpfs->files == UINT32_MAX)
+		return;
+	json_add_u64(buf, "tmpfs_files", tmpfs->files);
+	json_add_u64(buf, "tmpfs_named_bytes", tmpfs->named_bytes);
+	start = json_begin(buf, "tmpfs_largest", '[');
+	for (unsigned int i = 0; i < tmpfs->largest_count && i < TMPFS_LARGEST; i++) {
+		json_begin(buf, NULL, '{');
+		json_add_name(buf, "file", tmpfs->largest[i].name);
+		json_add_u64(buf, "bytes", tmpfs->largest[i].bytes);
+		json_end(buf, '}');
+	}
+	json_end_filled(buf, start, ']');
+}
+
 static void put_fault(
 	struct buf *buf, const struct sink_context *context, const struct killing *killing)
 {
@@ -178,24 +197,27 @@ static void put_fault(
 		return;
 	json_add_pages(buf, "tmpfs_max_bytes", killing->tmpfs_max_blocks, page);
 	json_add_pages(buf, "tmpfs_used_bytes", killing->tmpfs_used_blocks, page);
+	put_tmpfs(buf, &killing->tmpfs);
+}
+
+void json_verdict(struct buf *buf, const struct verdict *verdict)
+{
+	json_begin(buf, NULL, '{');
+	json_add_string(buf, "id", verdict->id);
+	json_add_name(buf, "claim", verdict->claim);
+	json_begin(buf, "evidence", '[');
+	for (unsigned int i = 0; i < verdict->evidence_count && i < VERDICT_EVIDENCE; i++)
+		json_add_name(buf, NULL, verdict->evidence[i]);
+	json_end(buf, ']');
+	json_add_string(buf, "confidence", confidence_name(verdict->confidence));
+	json_end(buf, '}');
 }
 
 static void put_verdicts(struct buf *buf, const struct kill_judgement *judgement)
 {
 	json_begin(buf, "verdicts", '[');
-	for (unsigned int i = 0; i < judgement->verdict_count && i < KILL_VERDICTS; i++) {
-		const struct verdict *verdict = &judgement->verdicts[i];
-
-		json_begin(buf, NULL, '{');
-		json_add_string(buf, "id", verdict->id);
-		json_add_name(buf, "claim", verdict->claim);
-		json_begin(buf, "evidence", '[');
-		for (unsigned int j = 0; j < verdict->evidence_count && j < VERDICT_EVIDENCE; j++)
-			json_add_name(buf, NULL, verdict->evidence[j]);
-		json_end(buf, ']');
-		json_add_string(buf, "confidence", confidence_name(verdict->confidence));
-		json_end(buf, '}');
-	}
+	for (unsigned int i = 0; i < judgement->verdict_count && i < KILL_VERDICTS; i++)
+		json_verdict(buf, &judgement->verdicts[i]);
 	json_end(buf, ']');
 }
 

@@ -29,6 +29,8 @@ void json_badness(
 	struct buf *buf, const struct incident *incident, const struct judgement *judgement);
 void json_candidates(struct buf *buf, const struct sink_context *context,
 	const struct incident *incident, const struct judgement *judgement);
+/* An element of an array: of what is no incident. */
+void json_verdict(struct buf *buf, const struct verdict *verdict);
 /* The minutes before: nothing where no history was kept. */
 void json_history(struct buf *buf, const struct sink_context *context,
 	const struct incident *incident, const struct judgement *judgement);

@@ -128,6 +128,8 @@ int json_stop(struct buf *buf, const struct sink_context *context, uint64_t boot
 	json_add_u64(buf, "kernel_log_lost", totals->kmsg_lost);
 	json_add_u64(buf, "other_kills", totals->other_kills);
 	json_add_u64(buf, "lost_signals", totals->lost_signals);
+	json_add_u64(buf, "refusals", totals->refusals);
+	json_add_u64(buf, "lost_refusals", totals->lost_refusals);
 	put_recorded(buf, totals);
 	return json_finish(buf, start);
 }

@@ -80,6 +80,8 @@ struct run_totals {
 	uint64_t missed_hooks; /* the kernel passed over a program that was running already */
 	uint64_t kmsg_lost;
 	uint64_t other_kills; /* told: records of kills that were not the OOM killer's */
+	uint64_t refusals; /* told: records of what was asked for and not given */
+	uint64_t lost_refusals; /* calls of those that came too fast */
 	uint64_t lost_signals; /* of such kills: too many at once, and told by a count at best */
 	bool recorded; /* the following four hold */
 	struct growth_totals growth;

@@ -92,6 +92,10 @@ int store_incident(struct store_writer *writer, const struct capture_run *run,
 int store_kill(struct store_writer *writer, const struct capture_run *run,
 	const struct killing *killing, const struct store_kill_told *told, int64_t *ret_id);
 
+/* The same of memory or a process that was asked for and not given. */
+int store_refusal(struct store_writer *writer, const struct capture_run *run,
+	const struct refusal *refusal, const struct store_kill_told *told, int64_t *ret_id);
+
 /*
  * Keeps to the limits; to be called after each commit and each incident. max_bytes is never
  * exceeded even if it is not, but then each write has to make its own room.

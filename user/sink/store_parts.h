@@ -69,7 +69,8 @@ int store_room(struct store_writer *writer, uint64_t bytes, bool is_series);
 
 /* Sets the boot row's clock to what it is now, if that moved. */
 int store_clock(struct store_writer *writer, int64_t wall_minus_boot_ns);
-/* Kills before this time go (store_kill.c); a transaction of its own, if there are any. */
+/* Kills and refusals before this time go (store_kill.c); a transaction of its own, if there are
+ * any. */
 int store_kills_forget(struct store_writer *writer, int64_t horizon_ns);
 /* In a transaction. */
 int store_gap_insert(struct store_writer *writer, const struct store_gap *gap);

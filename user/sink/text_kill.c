@@ -219,6 +219,26 @@ static void put_memory(struct kill_view *view)
 	flow_take(&view->flow, text);
 }
 
+static void put_tmpfs(struct kill_view *view)
+{
+	const struct tmpfs_use *tmpfs = &view->killing->tmpfs;
+	struct buf *text = &view->scratch;
+
+	if (!tmpfs->mount[0])
+		return;
+	text_path(text, tmpfs->mount);
+	if (tmpfs->files != UINT32_MAX)
+		buf_printf(text, ", %u files", tmpfs->files);
+	for (unsigned int i = 0; i < tmpfs->largest_count && i < TMPFS_LARGEST; i++) {
+		buf_puts(text, i ? ", " : ", the largest ");
+		text_terminal(text, tmpfs->largest[i].name, strlen(tmpfs->largest[i].name), 0);
+		buf_putc(text, FLOW_GLUE);
+		glue_bytes(text, tmpfs->largest[i].bytes);
+	}
+	flow_label(&view->flow, "tmpfs");
+	flow_take(&view->flow, text);
+}
+
 static void put_source(struct kill_view *view)
 {
 	const struct sink_context *context = view->context;
@@ -272,6 +292,7 @@ int text_kill(struct buf *buf, const struct sink_context *context, const struct 
 	put_others(&view);
 	put_before(&view);
 	put_memory(&view);
+	put_tmpfs(&view);
 	put_source(&view);
 	put_host(&view);
 	flow_end(&view.flow);

@@ -301,29 +301,52 @@ int text_list_entry(
 	return end_line(buf, start);
 }
 
-/* --- a kill that was not the OOM killer's --- */
+/* --- what was no kill of the OOM killer's --- */
 
-static void put_target(struct buf *buf, const struct killing *killing, size_t columns)
+/* Unknown sizes are UNKNOWN_U64; where "": not known. */
+struct plain_line {
+	int64_t time_ns;
+	const char *comm;
+	uint32_t pid;
+	uint32_t others;
+	uint64_t held_bytes, limit_bytes;
+	const char *verdict;
+	const char *where;
+};
+
+static int put_plain(
+	struct buf *buf, const struct list_layout *layout, const struct plain_line *line)
 {
-	const struct killing_target *target = &killing->targets[0];
+	struct columns columns = columns_of(layout);
+	size_t start = buf->len;
 	char text[SCRATCH];
-	struct buf name;
+	struct buf scratch;
 
-	buf_init(&name, text, sizeof(text));
-	text_terminal(&name, target->comm, strlen(target->comm), 0);
-	buf_printf(&name, "[%u]", target->tgid);
-	if (killing->total > 1)
-		buf_printf(&name, " +%u", killing->total - 1);
-	put_field(buf, text, columns, false);
+	put_field(buf, "-", columns.number, true);
+	put_time(buf, line->time_ns, columns.time);
+	buf_init(&scratch, text, sizeof(text));
+	text_terminal(&scratch, line->comm, strlen(line->comm), 0);
+	buf_printf(&scratch, "[%u]", line->pid);
+	if (line->others)
+		buf_printf(&scratch, " +%u", line->others);
+	put_field(buf, text, columns.victim, false);
+	put_size(buf, line->held_bytes, columns.size);
+	put_size(buf, line->limit_bytes, columns.size);
+	if (columns.verdict)
+		put_field(buf, line->verdict, columns.verdict, false);
+	buf_init(&scratch, text, sizeof(text));
+	text_terminal(&scratch, line->where, strlen(line->where), 0);
+	put_tail(buf, line->where[0] ? text : "?", columns.where);
+	return end_line(buf, start);
 }
 
-static uint64_t target_bytes(const struct killing *killing, uint32_t page_size)
+static uint64_t resident_bytes(const int64_t rss_pages[EV_RSS_COUNTERS], uint32_t page_size)
 {
 	uint64_t pages = 0;
 
 	for (int kind = 0; kind < EV_RSS_COUNTERS; kind++)
-		if (killing->targets[0].rss_pages[kind] > 0)
-			pages += (uint64_t)killing->targets[0].rss_pages[kind];
+		if (rss_pages[kind] > 0)
+			pages += (uint64_t)rss_pages[kind];
 	return pages * page_size;
 }
 
@@ -331,28 +354,42 @@ int text_list_kill(struct buf *buf, const struct list_layout *layout,
 	const struct sink_context *context, const struct killing *killing,
 	const struct kill_judgement *judgement)
 {
-	struct columns columns = columns_of(layout);
 	uint32_t page_size = context->host->page_size;
-	size_t start = buf->len;
-	char text[SCRATCH];
-	struct buf where;
+	const struct plain_line line = {
+		.time_ns = view_wall_ns(context, killing->time_ns),
+		.comm = killing->targets[0].comm,
+		.pid = killing->targets[0].tgid,
+		.others = killing->total - 1,
+		.held_bytes = resident_bytes(killing->targets[0].rss_pages, page_size),
+		.limit_bytes = killing->flags & EV_SIGNAL_LIMIT
+				       ? killing->limit_max_pages * page_size
+				       : UNKNOWN_U64,
+		.verdict = judgement->verdicts[0].id,
+		.where = killing->target_cgroup,
+	};
 
-	put_field(buf, "-", columns.number, true);
-	put_time(buf, view_wall_ns(context, killing->time_ns), columns.time);
-	put_target(buf, killing, columns.victim);
-	put_size(buf, target_bytes(killing, page_size), columns.size);
-	put_size(buf,
-		killing->flags & EV_SIGNAL_LIMIT ? killing->limit_max_pages * page_size
-						 : UNKNOWN_U64,
-		columns.size);
-	if (columns.verdict)
-		put_field(buf, judgement->verdicts[0].id, columns.verdict, false);
-	buf_init(&where, text, sizeof(text));
-	if (!text_whose_short(&where, killing->target_cgroup, &killing->names))
-		text_terminal(&where, killing->target_cgroup, strlen(killing->target_cgroup), 0);
-	put_tail(buf, killing->target_cgroup[0] ? text : "?", columns.where);
-	put_summary(buf, layout, &judgement->verdicts[0]);
-	return end_line(buf, start);
+	return put_plain(buf, layout, &line);
+}
+
+int text_list_refusal(struct buf *buf, const struct list_layout *layout,
+	const struct sink_context *context, const struct refusal *refusal,
+	const struct refusal_judgement *judgement)
+{
+	const struct plain_line line = {
+		.time_ns = view_wall_ns(context, refusal->time_ns),
+		.comm = refusal->comm,
+		.pid = refusal->tgid,
+		.others = refusal->processes > 1 ? refusal->processes - 1 : 0,
+		.held_bytes = refusal->flags & EV_REFUSAL_MM
+				      ? resident_bytes(refusal->rss_pages, context->host->page_size)
+				      : UNKNOWN_U64,
+		.limit_bytes =
+			refusal_counts_bytes(judgement->cause) ? judgement->limit : UNKNOWN_U64,
+		.verdict = judgement->verdicts[0].id,
+		.where = refusal->cgroup,
+	};
+
+	return put_plain(buf, layout, &line);
 }
 
 /* --- what is not there --- */

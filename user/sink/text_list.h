@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "judge/kills.h"
+#include "judge/refusals.h"
 #include "model/store.h"
 #include "sink/sink.h"
 
@@ -41,6 +42,11 @@ int text_list_entry(
 int text_list_kill(struct buf *buf, const struct list_layout *layout,
 	const struct sink_context *context, const struct killing *killing,
 	const struct kill_judgement *judgement);
+
+/* What was asked for and not given: the process's memory, and the limit if it is one of bytes. */
+int text_list_refusal(struct buf *buf, const struct list_layout *layout,
+	const struct sink_context *context, const struct refusal *refusal,
+	const struct refusal_judgement *judgement);
 
 /* Gaps of one kind that no incident lies between. */
 struct list_gaps {

@@ -29,6 +29,7 @@ union record {
 	struct ev_usage usage;
 	struct ev_signal signal;
 	struct ev_kill_count kill_count;
+	struct ev_refusal refusal;
 };
 
 static bool adj_valid(__s32 adj)
@@ -115,6 +116,16 @@ static bool signal_valid(const union record *record)
 	       signal->cmdline_len <= EV_CMDLINE_LEN && counters_valid(signal->rss_pages);
 }
 
+static bool refusal_valid(const union record *record)
+{
+	const struct ev_refusal *refusal = &record->refusal;
+
+	return refusal->call >= EV_CALL_MMAP && refusal->call <= EV_CALL_LAST && refusal->count &&
+	       refusal->pids_level < EV_MAX_LEVELS && counters_valid(refusal->rss_pages) &&
+	       refusal->total_vm_pages <= (__u64)PAGES_MAX &&
+	       refusal->data_vm_pages <= (__u64)PAGES_MAX;
+}
+
 #define TEXT(type, field) offsetof(struct type, field), sizeof(((struct type *)0)->field)
 
 /* Indexed by enum ev_kind. No checker: every value of every field has a meaning. */
@@ -137,6 +148,7 @@ static const struct kind {
 	[EV_SIGNAL] = {sizeof(struct ev_signal), signal_valid, TEXT(ev_signal, cmdline)},
 	[EV_USAGE] = {sizeof(struct ev_usage), NULL, 0, 0},
 	[EV_KILL_COUNT] = {sizeof(struct ev_kill_count), NULL, 0, 0},
+	[EV_REFUSAL] = {sizeof(struct ev_refusal), refusal_valid, TEXT(ev_refusal, pids_name)},
 };
 
 static const struct kind *kind_of(unsigned int number)

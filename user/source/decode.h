@@ -28,6 +28,7 @@ struct fact {
 		struct ev_usage usage;
 		struct ev_signal signal;
 		struct ev_kill_count kill_count;
+		struct ev_refusal refusal;
 	};
 	/*
 	 * The record's long string with an end, and its length: a level's name, a cgroup's path, a

@@ -17,6 +17,13 @@
 		}                                                                                  \
 	}
 
+/* How the kernel names the functions of system calls. */
+#if defined(__aarch64__)
+#define CALL "__arm64_sys_"
+#else
+#define CALL "__x64_sys_"
+#endif
+
 /* One program serves both purposes that signals have. The second one is for kernels that cannot be
  * asked what is mapped at an address (before 5.17). */
 #define SIGNAL_PROGRAMS                                                                            \
@@ -170,6 +177,32 @@ const struct hook hook_table[HOOK_COUNT] = {
 					{{TP("fault_user_tp", "page_fault_user"),
 						TP("fault_kernel_tp", "page_fault_kernel")}},
 					ONE("fault_perf", HOOK_PERF, "page-faults"),
+				},
+		},
+	[HOOK_REFUSED] =
+		{
+			.name = "refused",
+			.lost = "memory and processes that were asked for and not given (ENOMEM, EAGAIN) are not told",
+			.alternatives =
+				{
+					{{{"refused_mmap_fexit", HOOK_FEXIT, "vm_mmap_pgoff",
+						  HOOK_SHAPE_ANY, NULL},
+						{"refused_clone_fexit", HOOK_FEXIT, "kernel_clone",
+							HOOK_SHAPE_ANY, NULL},
+						{"refused_brk_fexit", HOOK_FEXIT, CALL "brk",
+							HOOK_SHAPE_ANY, NULL},
+						{"refused_mremap_fexit", HOOK_FEXIT, CALL "mremap",
+							HOOK_SHAPE_ANY, NULL},
+						{"refused_mprotect_fexit", HOOK_FEXIT,
+							CALL "mprotect", HOOK_SHAPE_ANY, NULL}}},
+					/* Kernels whose types do not tell what a system call's
+					 * function is given (5.10): what counts most. */
+					{{{"refused_clone_fexit", HOOK_FEXIT, "kernel_clone",
+						  HOOK_SHAPE_ANY, NULL},
+						{"refused_mmap_fexit", HOOK_FEXIT, "vm_mmap_pgoff",
+							HOOK_SHAPE_ANY, NULL}}},
+					/* Last, and on request only: see HOOK_EVERY_CALL. */
+					ONE("refused_exit_tp", HOOK_TP_BTF, "sys_exit"),
 				},
 		},
 };

@@ -29,6 +29,7 @@ enum hook_purpose {
 	HOOK_RECORDER,
 	HOOK_CHARGE,
 	HOOK_FAULTS,
+	HOOK_REFUSED,
 	HOOK_COUNT
 };
 
@@ -51,7 +52,7 @@ enum hook_shape {
 	HOOK_SHAPE_INT, /* first argument: int */
 };
 
-#define HOOK_PROGRAMS 2
+#define HOOK_PROGRAMS 5
 #define HOOK_ALTERNATIVES 5
 
 struct hook_program {
@@ -96,6 +97,9 @@ bool hook_listed(const char *list, const char *name);
 const char *hook_label(const struct hook_alternative *alternative, char *ret, size_t size);
 size_t hook_alternatives(const struct hook *hook);
 const char *hook_kind_name(enum hook_kind kind);
+
+/* Of HOOK_REFUSED: the end of every system call, which costs each of them. */
+#define HOOK_EVERY_CALL "tp_btf sys_exit"
 
 /* oom_control within reach: limit, ceiling, points and constraint are the kernel's own. */
 bool hooks_full_tier(const struct hooks *hooks);

@@ -86,7 +86,8 @@ static bool is_unwanted(const struct tracer_options *options, int purpose)
 	if (hook_listed(options->without, hook_table[purpose].name))
 		return true;
 	if ((purpose == HOOK_FAULTS && options->no_faults) ||
-		(purpose == HOOK_SIGNAL && options->no_kills))
+		(purpose == HOOK_SIGNAL && options->no_kills) ||
+		(purpose == HOOK_REFUSED && options->no_refusals))
 		return true;
 	return (purpose == HOOK_CHARGE || purpose == HOOK_FAULTS) &&
 	       hook_listed(options->without, hook_table[HOOK_RECORDER].name);
@@ -106,6 +107,9 @@ static void rule_out_unwanted(struct hooks *hooks, const struct tracer_options *
 				hook_listed(without, hook_kind_name(alternative->programs[0].kind)))
 				snprintf(hooks->states[i].why[j], sizeof(hooks->states[i].why[j]),
 					"left out on request");
+			else if (!options->every_call && !strcmp(label, HOOK_EVERY_CALL))
+				snprintf(hooks->states[i].why[j], sizeof(hooks->states[i].why[j]),
+					"slows every system call down; --refused on asks for it");
 		}
 }
 

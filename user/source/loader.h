@@ -24,6 +24,8 @@ struct tracer_options {
 				MiB */
 	bool no_faults; /* page faults are never to be counted */
 	bool no_kills; /* kills that are not the OOM killer's are never told */
+	bool no_refusals; /* nor what was asked for and not given */
+	bool every_call; /* to that end every system call may be hooked */
 	uint32_t fault_period; /* one sample in so many page faults; 0: the default, 64 */
 	const char *without; /* hooks to leave out, "kill,scope,…", for tests and for odd kernels;
 				NULL */
@@ -84,6 +86,10 @@ void tracer_losses(const struct tracer *tracer, struct tracer_losses *ret);
 /* How many signals a sender sent in the burst that began then, as far as it went by now; 0: that is
  * not known any more. */
 uint32_t tracer_burst(const struct tracer *tracer, uint32_t sender, uint64_t began_ns);
+
+/* The same of a process's calls of one kind (enum ev_call) that were refused. */
+uint32_t tracer_refusals(
+	const struct tracer *tracer, uint32_t tgid, uint32_t call, uint64_t began_ns);
 
 /* What libbpf said while loading, the last lines: for -v and for errors. */
 const char *tracer_log(void);

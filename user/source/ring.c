@@ -79,9 +79,8 @@ uint64_t tracer_missed(const struct tracer *tracer)
 	return missed;
 }
 
-uint32_t tracer_burst(const struct tracer *tracer, uint32_t sender, uint64_t began_ns)
+static uint32_t burst_count(const struct ev_burst *burst, uint32_t sender, uint64_t began_ns)
 {
-	const struct ev_burst *burst = &tracer->skel->bss->bursts[sender & (EV_BURSTS - 1)];
 	uint32_t count = __atomic_load_n(&burst->count, __ATOMIC_RELAXED);
 
 	/* Looked at last: another sender may have taken the place meanwhile. */
@@ -89,6 +88,19 @@ uint32_t tracer_burst(const struct tracer *tracer, uint32_t sender, uint64_t beg
 		__atomic_load_n(&burst->began_ns, __ATOMIC_ACQUIRE) != began_ns)
 		return 0;
 	return count;
+}
+
+uint32_t tracer_burst(const struct tracer *tracer, uint32_t sender, uint64_t began_ns)
+{
+	return burst_count(&tracer->skel->bss->bursts[sender & (EV_BURSTS - 1)], sender, began_ns);
+}
+
+uint32_t tracer_refusals(
+	const struct tracer *tracer, uint32_t tgid, uint32_t call, uint64_t began_ns)
+{
+	uint32_t key = EV_REFUSAL_KEY(tgid, call);
+
+	return burst_count(&tracer->skel->bss->refusals[EV_REFUSAL_PLACE(key)], key, began_ns);
 }
 
 void tracer_losses(const struct tracer *tracer, struct tracer_losses *ret)
