@@ -111,9 +111,9 @@ def _all():
         must=('victim-not-largest', 'own-limit'),
         never=(*ELSEWHERE, *HELD, 'victim-is-largest'),
     )
-    yield Scenario('hostile', kills=(2, 2), limit=16)
+    yield Scenario('hostile', kills=(2, 2), limit=16, must=('own-limit',), again=('own-limit',))
     yield Scenario('gone-cgroup', limit=16, **OWN)
-    yield Scenario('pid-reuse', kills=(2, 2), limit=16)
+    yield Scenario('pid-reuse', kills=(2, 2), limit=16, must=('own-limit',), again=('own-limit',))
     # The kernel goes on lowering after the kill and may find nobody left.
     yield Scenario(
         'limit-lowered',

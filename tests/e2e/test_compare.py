@@ -15,6 +15,7 @@ import compare
 import fake
 from results import Results
 from run import Run
+from scenarios import SCENARIOS
 
 DATA = Path(__file__).resolve().parents[1] / 'data' / 'kmsg'
 # Fields that the kernel's report cannot vouch for.
@@ -47,6 +48,11 @@ class Case:
         (self.path / f'work.{scenario}').write_text(account)
         run = Run(self.path)
         self.records = fake.records(run.log, run)
+        for number, record in enumerate(self.kills()):
+            judge(record, SCENARIOS[scenario], number)
+
+    def kills(self):
+        return [record for record in self.records if record.get('outcome') == 'killed']
 
     def failures(self, records):
         """The names of the checks that fail with these records."""
@@ -57,6 +63,14 @@ class Case:
         with contextlib.redirect_stdout(output):
             compare.check_run(Results(quiet=True), self.path, None, bare=False)
         return [line for line in output.getvalue().splitlines() if line.startswith('FAIL')]
+
+
+def judge(record, scenario, number):
+    """As the scenario expects it; every part of it counts."""
+    wanted = scenario.again if number else (*scenario.first[:1], *scenario.must)
+    ids = list(dict.fromkeys(wanted)) or ['own-limit']
+    record['verdicts'] = [{'id': one} for one in ids]
+    record['verdicts'][0]['claim'] = record['summary'] = 'It did.'
 
 
 def leaves(value, path=()):
