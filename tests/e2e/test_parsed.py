@@ -94,6 +94,9 @@ class Told:
         for record in self.case.records:
             for level in record.get('limits', []):
                 level['cgroup'] = record['limit_cgroup']
+            # What the scenario expects need not be what the log shows.
+            record.pop('verdicts', None)
+            record.pop('summary', None)
         (self.case.path / 'oomsnoop.ndjson').write_text(
             ''.join(json.dumps(record) + '\n' for record in self.case.records)
         )
