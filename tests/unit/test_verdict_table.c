@@ -230,6 +230,9 @@ static void some_levels(void)
 		level->max_pages = max == UNKNOWN_U64 ? max : max / PAGE;
 		level->usage_pages = one_in(4) ? level->max_pages : share_of(GIB) / PAGE;
 		level->swap_usage_pages = level->swap_max_pages = UNKNOWN_U64;
+		level->high_pages = one_in(2) ? UNKNOWN_U64 : share_of(GIB) / PAGE;
+		level->events[EV_EVENT_HIGH] = one_in(4) ? UNKNOWN_U64 : random_below(9);
+		level->events_local[EV_EVENT_HIGH] = one_in(4) ? UNKNOWN_U64 : random_below(9);
 		level->kmem_usage_pages = one_in(2) ? UNKNOWN_U64 : share_of(GIB) / PAGE;
 		snprintf(incident.level_paths[i], INCIDENT_PATH, "%s",
 			one_in(8) ? "" : "/pod/app/job");
@@ -456,6 +459,10 @@ static void forget(uint32_t fact)
 	case FACT_LIMIT_USE:
 		for (unsigned int i = 0; i < without.level_count; i++)
 			without.levels[i].usage_pages = UNKNOWN_U64;
+		break;
+	case FACT_HIGH:
+		for (unsigned int i = 0; i < without.level_count; i++)
+			without.levels[i].high_pages = UNKNOWN_U64;
 		break;
 	case FACT_VICTIM:
 	case FACT_HELD:

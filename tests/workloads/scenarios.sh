@@ -467,6 +467,20 @@ s_limit_lowered()
 	end
 }
 
+# Slowed down over the last 2 MiB: what reclaim cannot take back is charged all the same.
+s_throttled()
+{
+	[ "$CGVER" = v2 ] || return 0
+	begin throttled 1
+	make_cgroup throttled 32
+	echo 30M >"$DIR/memory.high"
+	eat_in "$DIR" -S anon 64
+	reap "$PID"
+	note_events "$DIR"
+	drop_cgroup "$DIR"
+	end
+}
+
 # eaters_at_once NAME COUNT: one eater in each of COUNT cgroups, all let go at the same moment.
 eaters_at_once()
 {
@@ -677,6 +691,7 @@ run_cgroup_scenarios()
 	s_gone_cgroup
 	s_pid_reuse
 	s_limit_lowered
+	s_throttled
 	s_two_at_once
 	s_no_killable
 	s_kills

@@ -63,6 +63,7 @@ enum verdict_fact {
 	FACT_SENDER = 1 << 22, /* of a kill: name or program file of who sent the signal */
 	FACT_OOM_BEFORE = 1 << 23, /* of a kill: an OOM kill there before it */
 	FACT_TMPFS = 1 << 24, /* of a fault: how full the tmpfs was */
+	FACT_HIGH = 1 << 25, /* a level with memory.high, its usage, and how often it was passed */
 };
 
 struct verdict_rule {
