@@ -139,6 +139,8 @@ def _all():
     yield Scenario('kills', kills=(0, 0), trigger_is_victim=None)
     # Asked for and not given: nobody dies.
     yield Scenario('refused', kills=(0, 0), trigger_is_victim=None)
+    # Nobody dies of memory.high.
+    yield Scenario('stall', kills=(0, 0), trigger_is_victim=None, only=('v2',))
     yield Scenario(
         'swap',
         limit=24,

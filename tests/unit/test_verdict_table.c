@@ -25,14 +25,13 @@ static unsigned int given[64]; /* by row: how often one of its id was given */
 static void rows_are_whole(void **state)
 {
 	bool kinds[EXCLUDES_KINDS] = {0};
-	unsigned int incidents = 0, kills = 0;
+	unsigned int counts[SUBJECT_STALL + 1] = {0};
 
 	(void)state;
 	assert_true(verdict_rule_count <= sizeof(given) / sizeof(given[0]));
 	for (size_t i = 0; i < verdict_rule_count; i++) {
 		const struct verdict_rule *row = &verdict_rules[i];
 		bool first = verdict_id(row->id) == row->id;
-		unsigned int *count = row->subject == SUBJECT_KILL ? &kills : &incidents;
 
 		assert_true(strspn(row->id, "abcdefghijklmnopqrstuvwxyz-") == strlen(row->id));
 		assert_true(!row->incident == (row->subject != SUBJECT_INCIDENT));
@@ -44,12 +43,12 @@ static void rows_are_whole(void **state)
 		}
 		if (i && !strcmp(row->id, row[-1].id))
 			continue;
-		*count += row->exclusive == EXCLUDES_NONE || !kinds[row->exclusive];
+		counts[row->subject] += row->exclusive == EXCLUDES_NONE || !kinds[row->exclusive];
 		kinds[row->exclusive] = true;
 	}
 	/* However many hold, none is cut off. */
-	assert_true(incidents <= VERDICTS_MAX);
-	assert_true(kills <= KILL_VERDICTS);
+	assert_true(counts[SUBJECT_INCIDENT] <= VERDICTS_MAX);
+	assert_true(counts[SUBJECT_KILL] <= KILL_VERDICTS);
 	assert_null(verdict_id("no-such-verdict"));
 	assert_null(verdict_id(""));
 }

@@ -682,108 +682,6 @@ static void repeated(void **state)
 
 /* --- all of them --- */
 
-/* --- memory.high --- */
-
-/* 24 MiB below the limit, passed 412 times. */
-static struct scene scene_throttled(void)
-{
-	struct scene scene = scene_new();
-
-	for (int i = 0; i < 3; i++) {
-		scene.levels[i].flags |= EV_LEVEL_V2;
-		scene.levels[i].high_pages = (uint64_t)INT64_MAX / PAGE;
-		memset(scene.levels[i].events, 0, sizeof(scene.levels[i].events));
-		memset(scene.levels[i].events_local, 0, sizeof(scene.levels[i].events_local));
-	}
-	scene.levels[0].high_pages = 1000 * MIB / PAGE;
-	scene.levels[0].events[EV_EVENT_HIGH] = 500;
-	scene.levels[0].events_local[EV_EVENT_HIGH] = 412;
-	return scene;
-}
-
-static void throttled_before(void **state)
-{
-	struct scene scene = scene_throttled();
-	const struct verdict *verdict;
-
-	(void)state;
-	scene_kill(&scene);
-	verdict = given(&scene, "throttled-before");
-	assert_verdict(verdict, CONFIDENCE_LIKELY,
-		"Whoever allocated in /pod/app was slowed down before this kill: usage is above its memory.high of 1000 MiB, which was passed 412 times.",
-		"memory.high 1000 MiB, usage 1.00 GiB at the kill");
-	assert_true(has_evidence(verdict, "memory.events.local: high 412"));
-	assert_int_equal(verdict->evidence_count, 2);
-	scene_free(&scene);
-}
-
-/* The cgroup above it throttles whatever is in it. */
-static void throttled_by_a_level_above(void **state)
-{
-	struct scene scene = scene_throttled();
-
-	(void)state;
-	scene.levels[1].high_pages = scene.levels[1].usage_pages;
-	scene.levels[1].events_local[EV_EVENT_HIGH] = EV_UNKNOWN;
-	scene.levels[1].events[EV_EVENT_HIGH] = 1;
-	scene.levels[0].high_pages = scene.levels[0].usage_pages + 1;
-	scene_kill(&scene);
-	assert_non_null(given(&scene, "throttled-before"));
-	assert_true(has_evidence(given(&scene, "throttled-before"), "memory.events: high 1"));
-	scene_free(&scene);
-}
-
-/* The same, but for one fact. */
-static void nobody_is_throttled_without_each_fact(void **state)
-{
-	(void)state;
-	for (int without = 0; without < 8; without++) {
-		struct scene scene = scene_throttled();
-		struct ev_level *level = &scene.levels[0];
-
-		if (without == 0)
-			level->high_pages = EV_UNKNOWN;
-		else if (without == 1)
-			level->high_pages = (uint64_t)INT64_MAX / PAGE;
-		else if (without == 2)
-			level->usage_pages = level->high_pages - 1;
-		else if (without == 3)
-			level->events_local[EV_EVENT_HIGH] = 0;
-		else if (without == 4)
-			level->events[EV_EVENT_HIGH] = level->events_local[EV_EVENT_HIGH] =
-				EV_UNKNOWN;
-		else if (without == 5)
-			level->flags &= ~(uint32_t)EV_LEVEL_V2;
-		scene_kill(&scene);
-		if (without == 6)
-			scene.incident->victim_count = 0;
-		/* None since the last kill there. */
-		if (without == 7) {
-			scene.incident->has_events_before = true;
-			memset(scene.incident->events_before, 0,
-				sizeof(scene.incident->events_before));
-			scene.incident->events_before[EV_EVENT_HIGH] = 500;
-		}
-		if (given(&scene, "throttled-before"))
-			fail_msg("given without fact %d", without);
-		scene_free(&scene);
-	}
-}
-
-static void passed_since_the_last_kill(void **state)
-{
-	struct scene scene = scene_throttled();
-
-	(void)state;
-	scene_kill(&scene);
-	scene.incident->has_events_before = true;
-	memset(scene.incident->events_before, 0, sizeof(scene.incident->events_before));
-	scene.incident->events_before[EV_EVENT_HIGH] = 488;
-	assert_true(has_evidence(given(&scene, "throttled-before"),
-		"since the last kill there, with those below: high 12"));
-	scene_free(&scene);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -815,10 +713,6 @@ int main(void)
 		cmocka_unit_test(no_victim),
 		cmocka_unit_test(group_kill),
 		cmocka_unit_test(repeated),
-		cmocka_unit_test(throttled_before),
-		cmocka_unit_test(throttled_by_a_level_above),
-		cmocka_unit_test(nobody_is_throttled_without_each_fact),
-		cmocka_unit_test(passed_since_the_last_kill),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

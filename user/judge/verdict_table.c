@@ -80,6 +80,7 @@ const struct verdict_rule verdict_rules[] = {
 	KILL("killed-by-process", EXCLUDES_KILLER, 0, rule_process),
 
 	{"allocation-refused", SUBJECT_REFUSAL, EXCLUDES_NONE, 0, NULL, NULL},
+	{"high-livelock", SUBJECT_STALL, EXCLUDES_NONE, 0, NULL, NULL},
 };
 const size_t verdict_rule_count = COUNT(verdict_rules);
 

@@ -21,6 +21,7 @@ enum verdict_subject {
 	SUBJECT_KILL = 2, /* who else killed */
 	SUBJECT_REFUSAL = 3, /* what was asked for and not given: one verdict, without a rule, since
 				which limit it was is all there is to judge (refusals.h) */
+	SUBJECT_STALL = 4, /* what stands still: likewise (stalls.h) */
 };
 
 /* Of those of one kind at most one is given: the first that holds. */
