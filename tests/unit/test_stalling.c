@@ -120,8 +120,17 @@ static void it_ends_when_nobody_waits_and_may_begin_anew(void **state)
 	stalling_take(&stalling, now_ns, &look, &told);
 	for (int i = 0; i < 20; i++)
 		news[look_on(&look, 100, 2)]++;
-	for (int i = 0; i < 20; i++)
-		news[look_on(&look, 3, 2)]++;
+	for (int i = 0; i < 20; i++) {
+		enum stall_news one = look_on(&look, 3, 2);
+
+		news[one]++;
+		if (one != STALL_ENDED)
+			continue;
+		/* Up to the end of the last round that it stood still in. */
+		assert_int_equal(told.last_ns - told.since_ns, 21 * SECOND);
+		assert_int_equal(told.last.high_events, 100 + 21 * 2);
+		assert_int_equal(stall_full_percent(&told), 95);
+	}
 	assert_int_equal(news[STALL_BEGAN], 1);
 	assert_int_equal(news[STALL_ENDED], 1);
 	for (int i = 0; i < 20; i++)

@@ -62,6 +62,9 @@ static enum stall_news end(
 	bool told = stall->told;
 
 	*ret = *stall;
+	ret->last_ns = stall->round_ns;
+	ret->last.high_events = stall->round_events;
+	ret->last.full_us = stall->round_full_us;
 	begin(stall, now_ns, look);
 	return told ? STALL_ENDED : STALL_NO_NEWS;
 }
