@@ -122,6 +122,26 @@ class Run:
         if told & victims:
             yield f'the OOM killer killed {told & victims}, and the kernel as somebody else'
 
+    def stall_errors(self):
+        """What the scenario brought to a standstill is told once when it stands, with the files' own numbers, and once when it is
+        let go; of what is merely reclaimed, and of what dies, no such thing is told."""
+        told = [record for record in self.records if record.get('type') == 'stall']
+        wanted = [note for note in self.notes if note[0] == 'stall' and note[1] == 'eater']
+        states = [(record['cgroup'].rsplit('/', 1)[-1], record['state']) for record in told]
+        if states != [('stall', 'stalled'), ('stall', 'ended')] * len(wanted):
+            yield f'{len(wanted)} standstills are told as {states}'
+        for (_, _, pid, _, passed), record in zip(wanted, told):
+            if not int(passed):
+                yield 'memory.high of the reader was never passed: that it is not told says nothing'
+            if record['high_bytes'] != 16 << 20 or record['usage_bytes'] < record['high_bytes']:
+                yield f"usage {record['usage_bytes']} of {record['high_bytes']}"
+            if record['lasted_ms'] < 10000 or record['pressure_full_percent'] < 50:
+                yield f"{record['lasted_ms']} ms, full {record['pressure_full_percent']} %"
+            if [process['pid'] for process in record.get('processes', ())] != [int(pid)]:
+                yield f"who holds it: {record.get('processes')}, not {pid}"
+            if [verdict['id'] for verdict in record['verdicts']] != ['high-livelock']:
+                yield f"verdicts {record['verdicts']}"
+
     def refusal_errors(self):
         """What the scenario asked for and was not given is one record each, with the limit that it
         was; of what was given there is none."""

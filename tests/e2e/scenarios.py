@@ -40,7 +40,7 @@ ELSEWHERE = ('ancestor-limit', 'host-exhausted', 'node-bound', 'zone-exhausted',
 OWN = {
     'first': ('own-limit',),
     'must': ('own-limit', 'victim-is-largest'),
-    'never': (*ELSEWHERE, *HELD, 'victim-not-largest', 'fork-family', 'copy-on-write', 'group-kill', 'swap-heavy', 'no-process-grew'),
+    'never': (*ELSEWHERE, *HELD, 'victim-not-largest', 'fork-family', 'copy-on-write', 'group-kill', 'swap-heavy', 'no-process-grew', 'throttled-before'),
 }
 # The machine's own: no cgroup has a part in it.
 NO_CGROUP = ('own-limit', 'ancestor-limit', 'limit-lowered', 'host-larger-than-limit', 'repeated', 'group-kill', 'no-victim')
@@ -125,12 +125,22 @@ def _all():
         must=('limit-lowered', 'own-limit'),
         never=(*ELSEWHERE[:-1], *HELD, 'victim-not-largest'),
     )
+    yield Scenario(
+        'throttled',
+        limit=32,
+        only=('v2',),
+        first=('own-limit',),
+        must=('own-limit', 'victim-is-largest', 'throttled-before'),
+        never=(*ELSEWHERE, *HELD),
+    )
     yield Scenario('two-at-once', kills=(2, 2), limit=16, **OWN)
     yield Scenario('no-killable', kills=(0, 0), no_killable=(1, 100000), limit=16, running=True)
     # SIGKILL by somebody else: no OOM kill at all.
     yield Scenario('kills', kills=(0, 0), trigger_is_victim=None)
     # Asked for and not given: nobody dies.
     yield Scenario('refused', kills=(0, 0), trigger_is_victim=None)
+    # Nobody dies of memory.high.
+    yield Scenario('stall', kills=(0, 0), trigger_is_victim=None, only=('v2',))
     yield Scenario(
         'swap',
         limit=24,

@@ -38,10 +38,28 @@ static void what_is_no_pressure_leaves_the_output_alone(void **state)
 	}
 }
 
+static void the_total_of_full_is_read(void **state)
+{
+	static const char *const texts[] = {"", "full", "full avg10=1.00",
+		"full total=", "full total=x", "full total=7x", "some avg10=0.00 total=7\n"};
+	uint64_t us = 5;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+		assert_int_not_equal(parse_stalled(texts[i], &us), 0);
+	assert_int_equal(us, 5);
+	assert_int_equal(parse_stalled("some avg10=51.34 avg60=1.00 avg300=0.00 total=7\n"
+				       "full avg10=0.07 avg60=0.00 avg300=0.00 total=11875213\n",
+				 &us),
+		0);
+	assert_int_equal(us, 11875213);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(both_lines_are_read),
+		cmocka_unit_test(the_total_of_full_is_read),
 		cmocka_unit_test(what_is_no_pressure_leaves_the_output_alone),
 	};
 

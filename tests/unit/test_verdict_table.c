@@ -25,14 +25,13 @@ static unsigned int given[64]; /* by row: how often one of its id was given */
 static void rows_are_whole(void **state)
 {
 	bool kinds[EXCLUDES_KINDS] = {0};
-	unsigned int incidents = 0, kills = 0;
+	unsigned int counts[SUBJECT_STALL + 1] = {0};
 
 	(void)state;
 	assert_true(verdict_rule_count <= sizeof(given) / sizeof(given[0]));
 	for (size_t i = 0; i < verdict_rule_count; i++) {
 		const struct verdict_rule *row = &verdict_rules[i];
 		bool first = verdict_id(row->id) == row->id;
-		unsigned int *count = row->subject == SUBJECT_KILL ? &kills : &incidents;
 
 		assert_true(strspn(row->id, "abcdefghijklmnopqrstuvwxyz-") == strlen(row->id));
 		assert_true(!row->incident == (row->subject != SUBJECT_INCIDENT));
@@ -44,12 +43,12 @@ static void rows_are_whole(void **state)
 		}
 		if (i && !strcmp(row->id, row[-1].id))
 			continue;
-		*count += row->exclusive == EXCLUDES_NONE || !kinds[row->exclusive];
+		counts[row->subject] += row->exclusive == EXCLUDES_NONE || !kinds[row->exclusive];
 		kinds[row->exclusive] = true;
 	}
 	/* However many hold, none is cut off. */
-	assert_true(incidents <= VERDICTS_MAX);
-	assert_true(kills <= KILL_VERDICTS);
+	assert_true(counts[SUBJECT_INCIDENT] <= VERDICTS_MAX);
+	assert_true(counts[SUBJECT_KILL] <= KILL_VERDICTS);
 	assert_null(verdict_id("no-such-verdict"));
 	assert_null(verdict_id(""));
 }
@@ -230,6 +229,9 @@ static void some_levels(void)
 		level->max_pages = max == UNKNOWN_U64 ? max : max / PAGE;
 		level->usage_pages = one_in(4) ? level->max_pages : share_of(GIB) / PAGE;
 		level->swap_usage_pages = level->swap_max_pages = UNKNOWN_U64;
+		level->high_pages = one_in(2) ? UNKNOWN_U64 : share_of(GIB) / PAGE;
+		level->events[EV_EVENT_HIGH] = one_in(4) ? UNKNOWN_U64 : random_below(9);
+		level->events_local[EV_EVENT_HIGH] = one_in(4) ? UNKNOWN_U64 : random_below(9);
 		level->kmem_usage_pages = one_in(2) ? UNKNOWN_U64 : share_of(GIB) / PAGE;
 		snprintf(incident.level_paths[i], INCIDENT_PATH, "%s",
 			one_in(8) ? "" : "/pod/app/job");
@@ -456,6 +458,10 @@ static void forget(uint32_t fact)
 	case FACT_LIMIT_USE:
 		for (unsigned int i = 0; i < without.level_count; i++)
 			without.levels[i].usage_pages = UNKNOWN_U64;
+		break;
+	case FACT_HIGH:
+		for (unsigned int i = 0; i < without.level_count; i++)
+			without.levels[i].high_pages = UNKNOWN_U64;
 		break;
 	case FACT_VICTIM:
 	case FACT_HELD:

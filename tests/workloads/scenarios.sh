@@ -467,6 +467,60 @@ s_limit_lowered()
 	end
 }
 
+# Slowed down over the last 2 MiB: what reclaim cannot take back is charged all the same.
+s_throttled()
+{
+	[ "$CGVER" = v2 ] || return 0
+	begin throttled 1
+	make_cgroup throttled 32
+	echo 30M >"$DIR/memory.high"
+	eat_in "$DIR" -S anon 64
+	reap "$PID"
+	note_events "$DIR"
+	drop_cgroup "$DIR"
+	end
+}
+
+stall_told()
+{
+	tracer_gone || grep -q "\"type\":\"stall\".*\"state\":\"$1\"" "$OUT/oomsnoop.ndjson"
+}
+
+# What is only reclaimed: page cache of a disk twice as large as memory.high, read over and over.
+read_disk()
+{
+	echo 0 >"$1/cgroup.procs"
+	while :; do
+		cat /dev/zram0 >/dev/null
+	done
+}
+
+# Nobody is killed: one that memory.high brings to a standstill, beside one that is merely reclaimed. Then the first is let go on.
+s_stall()
+{
+	[ "$CGVER" = v2 ] || return 0
+	begin stall 0
+	mkdir "$CG/stall-reader"
+	echo 24M >"$CG/stall-reader/memory.high"
+	(read_disk "$CG/stall-reader") &
+	reader=$!
+	mkdir "$CG/stall"
+	echo 16M >"$CG/stall/memory.high"
+	eat_in "$CG/stall" -S anon 64
+	if [ -x "$TRACER_BIN" ]; then
+		until_true 600 stall_told stalled
+		cat "$CG/stall/memory.pressure" "$CG/stall-reader/memory.pressure" "$CG/stall-reader/memory.events" >"$OUT/stall.files"
+		note stall eater "$PID" reader-passed "$(sed -n 's/^high //p' "$CG/stall-reader/memory.events")"
+		echo max >"$CG/stall/memory.high"
+		until_true 600 stall_told ended
+	fi
+	kill_pid "$PID"
+	kill_pid "$reader"
+	drop_cgroup "$CG/stall"
+	drop_cgroup "$CG/stall-reader"
+	end
+}
+
 # eaters_at_once NAME COUNT: one eater in each of COUNT cgroups, all let go at the same moment.
 eaters_at_once()
 {
@@ -677,6 +731,7 @@ run_cgroup_scenarios()
 	s_gone_cgroup
 	s_pid_reuse
 	s_limit_lowered
+	s_throttled
 	s_two_at_once
 	s_no_killable
 	s_kills

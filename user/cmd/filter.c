@@ -234,6 +234,13 @@ bool filter_pressure(const struct live_options *options, const struct growth_pre
 	       names_match(&options->names, path, names);
 }
 
+bool filter_stall(
+	const struct live_options *options, const char *path, const struct container_names *names)
+{
+	return (!options->cgroup || cgroup_matches(options->cgroup, path)) &&
+	       names_match(&options->names, path, names);
+}
+
 bool filter_killing(const struct live_options *options, const struct killing *killing)
 {
 	if ((options->cgroup && !cgroup_matches(options->cgroup, killing->target_cgroup)) ||

@@ -15,6 +15,8 @@ bool filter_passes(const struct live_options *options, const struct incident *in
 /* `path` of the cgroup it is about, "" when it is not known; `names` of its container, or NULL. */
 bool filter_change(const struct live_options *options, const struct growth_change *change,
 	const char *path, const struct container_names *names);
+bool filter_stall(
+	const struct live_options *options, const char *path, const struct container_names *names);
 bool filter_pressure(const struct live_options *options, const struct growth_pressure *pressure,
 	const char *path, const struct container_names *names);
 

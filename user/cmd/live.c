@@ -151,6 +151,7 @@ static int open_recorder(struct watch *watch)
 		.write = stream_write,
 		.arg = watch,
 	};
+	watch->stalling.stall_ns = watch->options->stall_ns;
 	if (watch->recorder.source == RECORDER_PROC)
 		telling_remark(&watch->telling,
 			"this kernel has no task iterator: the history is read from /proc, at a higher cost");

@@ -10,9 +10,9 @@
 #include <unistd.h>
 
 #include "cmd/filter.h"
-#include "facts/below.h"
-
 #include "cmd/probe.h"
+#include "facts/below.h"
+#include "model/stalling.h"
 
 enum {
 	OPTION_CGROUP = 0x100,
@@ -37,6 +37,7 @@ enum {
 	OPTION_WARN,
 	OPTION_KILLS,
 	OPTION_REFUSED,
+	OPTION_STALL,
 	OPTION_SOURCE,
 	OPTION_POD,
 	OPTION_NAMESPACE,
@@ -88,6 +89,10 @@ static const struct argp_option option_table[] = {
 	{"interval", OPTION_INTERVAL, "TIME", 0, "With --growth: at most so often (default 1s)", 6},
 	{"warn", OPTION_WARN, "LIST", 0,
 		"Tell of limits that are near: 90% full, or full in 30s; both: 90%,30s", 6},
+	{"stall", OPTION_STALL, "TIME", 0,
+		"Tell of a cgroup that has stood still at memory.high for TIME (default 10s, at "
+		"least 6s; off: do not; cgroup v2)",
+		6},
 	{"census", OPTION_CENSUS, "TIME", 0,
 		"Look at all processes so often (default 1s); by itself up to 20 times a second "
 		"near a limit, every 2 s where nothing moves",
@@ -250,6 +255,15 @@ static enum refused_mode parse_refused(struct argp_state *state, const char *tex
 	return REFUSED_AUTO;
 }
 
+static uint64_t parse_stall(struct argp_state *state, const char *text)
+{
+	uint64_t ret = strcmp(text, "off") ? options_time(state, "--stall", text) : 0;
+
+	if (ret && ret < STALL_MIN_NS)
+		argp_error(state, "--stall: %s is less than 6s", text);
+	return ret;
+}
+
 static void parse_threshold(
 	struct argp_state *state, struct warn_threshold *threshold, const char *text)
 {
@@ -313,6 +327,9 @@ static error_t parse_recorder(int key, char *value, struct argp_state *state)
 		return 0;
 	case OPTION_INTERVAL:
 		options->interval_ns = options_time(state, "--interval", value);
+		return 0;
+	case OPTION_STALL:
+		options->stall_ns = parse_stall(state, value);
 		return 0;
 	case OPTION_WARN:
 		parse_warn(state, options, value);
@@ -453,6 +470,7 @@ void options_defaults(struct live_options *ret)
 		.window_ns = 60 * SECOND_NS,
 		.history_ns = 600 * SECOND_NS,
 		.census_ns = SECOND_NS,
+		.stall_ns = 10 * SECOND_NS,
 		.fault_period = 64,
 		.min_delta_bytes = 16 << 20,
 		.interval_ns = SECOND_NS};

@@ -81,6 +81,7 @@ struct live_options {
 	bool growth; /* stream changes */
 	uint64_t min_delta_bytes;
 	uint64_t interval_ns;
+	uint64_t stall_ns; /* a standstill at memory.high is told after so long; 0: never */
 	unsigned int warn_count;
 	struct warn_threshold warn[WARN_MAX];
 };

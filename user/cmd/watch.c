@@ -18,6 +18,7 @@
 #include "cmd/probe.h"
 #include "cmd/watch_kills.h"
 #include "cmd/watch_refusals.h"
+#include "cmd/watch_stalls.h"
 #include "facts/cgroupfs.h"
 #include "judge/limit.h"
 #include "judge/whose.h"
@@ -381,6 +382,7 @@ static void take_pass(struct watch *watch)
 	watch->telling.sink.wall_minus_boot_ns =
 		clock_now_ns(CLOCK_REALTIME) - clock_now_ns(CLOCK_BOOTTIME);
 	stream_pass(&watch->stream, watch->recorder.growth, now);
+	watch_stalls_look(watch, now);
 }
 
 void watch_drain(struct watch *watch)

@@ -21,6 +21,7 @@
 #include "model/joined.h"
 #include "model/killing.h"
 #include "model/refusing.h"
+#include "model/stalling.h"
 #include "sink/sink.h"
 #include "source/hooks.h"
 #include "source/loader.h"
@@ -40,6 +41,9 @@ struct watch {
 	struct refusals *refusals; /* likewise */
 	struct recorder recorder;
 	struct stream stream;
+	struct stalling stalling;
+	uint64_t stalls_looked_ns;
+	bool stalls_full_told;
 	int kmsg_fd; /* below 0: not readable, and why */
 	struct joiner *joiner; /* reports out of it; NULL where it is not readable */
 	bool kmsg_armed; /* woken by it */

@@ -64,3 +64,35 @@ int read_cgroup_pressure(const struct cgroup_mount *mount, const char *cgroup, s
 	len = read_cgroup_file(mount, cgroup, "/memory.pressure", text, sizeof(text));
 	return len < 0 ? (int)len : parse_pressure(text, ret);
 }
+
+int parse_stalled(const char *text, uint64_t *ret_us)
+{
+	struct scan scan = scan_of(text, strlen(text)), line, field;
+
+	while (scan_line(&scan, &line)) {
+		if (!scan_text(&line, "full "))
+			continue;
+		while (scan_field(&line, ' ', &field)) {
+			uint64_t us;
+
+			if (!scan_text(&field, "total="))
+				continue;
+			if (!scan_u64(&field, &us) || scan_left(&field))
+				return -EINVAL;
+			*ret_us = us;
+			return 0;
+		}
+	}
+	return -EINVAL;
+}
+
+int read_cgroup_stalled(const struct cgroup_mount *mount, const char *cgroup, uint64_t *ret_us)
+{
+	char text[TEXT_BYTES];
+	ssize_t len;
+
+	if (!mount->v2)
+		return -ENOENT;
+	len = read_cgroup_file(mount, cgroup, "/memory.pressure", text, sizeof(text));
+	return len < 0 ? (int)len : parse_stalled(text, ret_us);
+}

@@ -23,4 +23,9 @@ int read_pressure(const char *root, struct pressure *ret);
 int read_cgroup_pressure(
 	const struct cgroup_mount *mount, const char *cgroup, struct pressure *ret);
 
+/* For how long all that were not idle have waited for memory, since the cgroup was made, in
+ * microseconds: the total of "full". -EINVAL: it is not there. */
+int parse_stalled(const char *text, uint64_t *ret_us);
+int read_cgroup_stalled(const struct cgroup_mount *mount, const char *cgroup, uint64_t *ret_us);
+
 #endif /* OOMSNOOP_FACTS_PRESSURE_H */

@@ -30,7 +30,9 @@ incident_rule rule_family_holds, rule_family_grew, rule_copies, rule_grew_most,
 	rule_no_process_grew, rule_spike, rule_leak;
 
 /* verdicts_more.c */
-incident_rule rule_group_kill, rule_repeated, rule_repeated_name;
+incident_rule rule_group_kill, rule_repeated, rule_repeated_name, rule_throttled;
+/* Is there a level with memory.high, its usage and how often it was passed? */
+bool scene_knows_high(const struct scene *scene);
 
 /* verdicts_self.c */
 incident_rule rule_victim_uncertain, rule_victim_not_seen, rule_limit_not_here;

@@ -61,6 +61,7 @@ const struct verdict_rule verdict_rules[] = {
 	INCIDENT("group-kill", EXCLUDES_NONE, 0, rule_group_kill),
 	INCIDENT("spike", EXCLUDES_TREND, FACT_HISTORY | FACT_USAGE_HISTORY, rule_spike),
 	INCIDENT("steady-leak", EXCLUDES_TREND, FACT_HISTORY | FACT_USAGE_HISTORY, rule_leak),
+	INCIDENT("throttled-before", EXCLUDES_NONE, FACT_HIGH, rule_throttled),
 	INCIDENT("no-process-holds-it", EXCLUDES_HOLDER, FACT_LIMIT | FACT_STAT | FACT_UNEXPLAINED,
 		rule_unexplained),
 	INCIDENT("no-process-holds-it", EXCLUDES_HOLDER,
@@ -79,6 +80,7 @@ const struct verdict_rule verdict_rules[] = {
 	KILL("killed-by-process", EXCLUDES_KILLER, 0, rule_process),
 
 	{"allocation-refused", SUBJECT_REFUSAL, EXCLUDES_NONE, 0, NULL, NULL},
+	{"high-livelock", SUBJECT_STALL, EXCLUDES_NONE, 0, NULL, NULL},
 };
 const size_t verdict_rule_count = COUNT(verdict_rules);
 
@@ -149,7 +151,8 @@ static uint32_t facts_of(const struct scene *scene)
 
 	return facts_of_limit(scene) | facts_of_machine(scene) |
 	       fact_if(scene->ret->scope != SCOPE_UNKNOWN, FACT_SCOPE) |
-	       fact_if(scene->victim, FACT_VICTIM) | fact_if(scene->ret->has_held, FACT_HELD) |
+	       fact_if(scene_knows_high(scene), FACT_HIGH) | fact_if(scene->victim, FACT_VICTIM) |
+	       fact_if(scene->ret->has_held, FACT_HELD) |
 	       fact_if(scene->ret->ranked_count, FACT_WEIGHED) |
 	       fact_if(incident_order_known(incident), FACT_ORDER) |
 	       fact_if(incident->growth.valid, FACT_HISTORY) |

@@ -21,6 +21,7 @@ enum verdict_subject {
 	SUBJECT_KILL = 2, /* who else killed */
 	SUBJECT_REFUSAL = 3, /* what was asked for and not given: one verdict, without a rule, since
 				which limit it was is all there is to judge (refusals.h) */
+	SUBJECT_STALL = 4, /* what stands still: likewise (stalls.h) */
 };
 
 /* Of those of one kind at most one is given: the first that holds. */
@@ -63,6 +64,7 @@ enum verdict_fact {
 	FACT_SENDER = 1 << 22, /* of a kill: name or program file of who sent the signal */
 	FACT_OOM_BEFORE = 1 << 23, /* of a kill: an OOM kill there before it */
 	FACT_TMPFS = 1 << 24, /* of a fault: how full the tmpfs was */
+	FACT_HIGH = 1 << 25, /* a level with memory.high, its usage, and how often it was passed */
 };
 
 struct verdict_rule {

@@ -95,6 +95,18 @@ void growth_pressure(const struct growth *growth, struct growth_pressure *ret);
 void growth_near(const struct growth *growth, double ratio, uint64_t left_ns,
 	void (*fn)(const struct growth_pressure *pressure, void *arg), void *arg);
 
+/* A cgroup (v2) that was in the last pass and whose usage is not below its memory.high. */
+struct growth_high {
+	uint64_t cgroup_id;
+	uint64_t usage_bytes, high_bytes;
+	uint64_t max_bytes; /* UNKNOWN_U64: no limit */
+	uint64_t high_events; /* how often that was passed, there and below */
+};
+
+/* Calls fn for each of them. */
+void growth_above_high(const struct growth *growth,
+	void (*fn)(const struct growth_high *high, void *arg), void *arg);
+
 /*
  * One that changed by at least min_bytes since it was last told here. A process that ended is told
  * once: with what it had grown by until then, or else with what it gave back.

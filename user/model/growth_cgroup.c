@@ -472,3 +472,33 @@ void growth_near(const struct growth *growth, double ratio, uint64_t left_ns,
 			fn(&pressure, arg);
 	}
 }
+
+static bool is_above_high(const struct growth *growth, const struct measured *cgroup)
+{
+	return cgroup->flags & EV_LEVEL_V2 && cgroup->pass == growth->pass &&
+	       growth_limited(growth, cgroup->high) && cgroup->now.usage != EV_UNKNOWN &&
+	       cgroup->now.high_events != EV_UNKNOWN && cgroup->now.usage >= cgroup->high;
+}
+
+void growth_above_high(const struct growth *growth,
+	void (*fn)(const struct growth_high *high, void *arg), void *arg)
+{
+	const struct slots *slots = &growth->cgroup_slots;
+
+	for (uint32_t slot = slots->oldest[SLOT_LIVE]; slot != SLOT_NONE;
+		slot = slots->links[slot].newer) {
+		const struct measured *cgroup = &growth->cgroups[slot];
+		struct growth_high high = {
+			.cgroup_id = cgroup->id,
+			.usage_bytes = cgroup->now.usage * growth->page_size,
+			.high_bytes = cgroup->high * growth->page_size,
+			.max_bytes = growth_limited(growth, cgroup->max)
+					     ? cgroup->max * growth->page_size
+					     : UNKNOWN_U64,
+			.high_events = cgroup->now.high_events,
+		};
+
+		if (is_above_high(growth, cgroup))
+			fn(&high, arg);
+	}
+}

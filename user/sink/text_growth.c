@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "base/units.h"
+#include "sink/stall.h"
 #include "sink/text_parts.h"
 #include "sink/text_whose.h"
 #include "sink/view.h"
@@ -490,6 +491,22 @@ int text_pressure(struct buf *buf, const struct sink_context *context, uint64_t 
 		buf_puts(&line.text, " (threshold ");
 		text_terminal(&line.text, why, strlen(why), 0);
 		buf_putc(&line.text, ')');
+	}
+	return line_end(&line, buf, start);
+}
+
+int text_stall(struct buf *buf, const struct sink_context *context, uint64_t boot_ns,
+	const struct stall_scene *scene, const struct verdict *verdict)
+{
+	size_t start = buf->len;
+	struct line line;
+
+	line_begin(&line, buf, context, boot_ns, scene->ended ? FLOW_BOLD : FLOW_YELLOW, "STALL");
+	text_terminal(&line.text, verdict->claim, strlen(verdict->claim), 0);
+	put_whose(&line.text, " (", scene->path, scene->names, ")");
+	for (unsigned int i = 0; i < verdict->evidence_count && i < VERDICT_EVIDENCE; i++) {
+		buf_puts(&line.text, i ? "; " : " ");
+		text_terminal(&line.text, verdict->evidence[i], strlen(verdict->evidence[i]), 0);
 	}
 	return line_end(&line, buf, start);
 }
