@@ -616,7 +616,19 @@ s_kills()
 	# shellcheck disable=SC2086 # each is a pid
 	reap $SLEEPERS
 	drop_cgroup "$DIR"
+	fill_tmpfs
 	end
+}
+
+# Who finds a tmpfs full as it writes to a mapped file dies of SIGBUS.
+fill_tmpfs()
+{
+	mkdir -p "$TMPFS/full"
+	mount -t tmpfs -o size=256k full "$TMPFS/full"
+	"$BIN/eat" -f "$TMPFS/full/file" file 1 >>"$OUT/work.$NAME" 2>&1 &
+	note kills shm-full $!
+	reap $!
+	umount "$TMPFS/full"
 }
 
 # What any machine with a memory cgroup can make.
