@@ -131,6 +131,20 @@ class Run:
         if told & victims:
             yield f'the OOM killer killed {told & victims}, and the kernel as somebody else'
 
+    def account_errors(self):
+        """What `oomsnoop run` told of its commands."""
+        exits = [int(note[3]) for note in self.notes if note[:2] == ['run', 'exit']]
+        if not exits:
+            return
+        if exits != [137, 137]:
+            yield f'oomsnoop run ended with {exits}'
+        for name, wanted in (('oom', 'oom-killed'), ('alone', 'exited-by-itself')):
+            lines = [line for line in self.read(f'run.{name}').splitlines() if line.startswith('{')]
+            record = json.loads(lines[-1]) if lines else {}
+            told = [verdict['id'] for verdict in record.get('verdicts', ())]
+            if record.get('type') != 'run' or told != [wanted]:
+                yield f'{name}: {record.get("type")} {told}, and not {wanted}'
+
     def refusal_errors(self):
         """What the scenario asked for and was not given is one record each, with the limit that it
         was; of what was given there is none."""

@@ -631,6 +631,19 @@ fill_tmpfs()
 	umount "$TMPFS/full"
 }
 
+# `oomsnoop run` beside the tracer: a command that the OOM killer takes, and one that exits with 137 by
+# itself, for which it must have been watched from its start on.
+s_run()
+{
+	[ -x "$TRACER_BIN" ] || return 0
+	begin run 1
+	"$TRACER_BIN" run --json --memory-max 32M -- "$BIN/eat" anon 64 2>"$OUT/run.oom" >"$OUT/work.$NAME" &
+	reap $!
+	"$TRACER_BIN" run --json --attach-first sh -c 'exit 137' 2>"$OUT/run.alone" &
+	reap $!
+	end
+}
+
 # What any machine with a memory cgroup can make.
 # refuse CAUSE CALL PLACE-AND-ARGUMENTS...: what the tracer must tell of it is noted.
 refuse()
