@@ -15,7 +15,7 @@ bool census_exact = false;
  * bpf_array.pptrs the pointer that it started from. Both are taken as plain bytes from the stack,
  * since the verifier allows no arithmetic on pointers of different kinds. This needs no kallsyms:
  * reading them costs more than all else at start, and not every kernel lists variables there. The
- * helper came with 5.19; kernels with percpu counters (6.2) have it, on others this is dead code.
+ * helper came with 5.19; before, RSS is not counted per CPU (6.2), but the blocks of a tmpfs are.
  */
 static __always_inline void percpu_offsets_fill(void)
 {
@@ -23,7 +23,7 @@ static __always_inline void percpu_offsets_fill(void)
 	u64 array = 0, from = 0, to = 0, distance;
 	u32 cpu, zero = 0;
 
-	if (!rss_is_percpu())
+	if (!bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_map_lookup_percpu_elem))
 		return;
 	bpf_probe_read_kernel(&array, sizeof(array), &map);
 	bpf_probe_read_kernel(&from, sizeof(from),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * compat.bpf.h: the only place that knows that kernels differ.
+ * compat.bpf.h: the only place that knows that kernels differ (but for the trees of vma.bpf.h).
  *
  * One block per change: what moved, and one getter that hides the choice. Choices are made by CO-RE
  * from the types of the running kernel, never from its version. vmlinux.h is of 6.12; flavours

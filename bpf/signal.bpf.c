@@ -8,7 +8,7 @@
  * cgroup.c (__cgroup_kill()), kernel/pid_namespace.c (zap_pid_ns_processes()). Threads that die of
  * an exec, or with their process, are sent nothing through here.
  */
-#include "common.bpf.h"
+#include "vma.bpf.h"
 
 #define SEND_SIG_NOINFO ((u64)0) /* include/linux/sched/signal.h: in current's name */
 #define SEND_SIG_PRIV ((u64)1) /* from the kernel, no siginfo */
@@ -405,68 +405,47 @@ __noinline u64 counter_sum(u64 address)
 	return sum > 0 ? sum : 0;
 }
 
-struct mapping {
-	u64 address;
-	u64 magic, bytes, pgoff, offset;
-	u64 max_blocks, used_blocks;
-	const unsigned char *name;
-	u32 flags;
-	u32 dev;
-};
-
-static __always_inline void tmpfs_blocks(struct mapping *mapping, struct super_block *sb)
+static __always_inline void tmpfs_fill(struct ev_signal *e, struct super_block *sb)
 {
 	struct shmem_sb_info *info = BPF_CORE_READ(sb, s_fs_info);
+	u64 used;
 
-	mapping->max_blocks = BPF_CORE_READ(info, max_blocks);
-	if (!mapping->max_blocks)
+	e->tmpfs_max_blocks = BPF_CORE_READ(info, max_blocks);
+	if (!e->tmpfs_max_blocks)
 		return;
-	mapping->used_blocks = counter_sum(
+	used = counter_sum(
 		address_of(info) + bpf_core_field_offset(struct shmem_sb_info, used_blocks));
-	if (mapping->used_blocks != EV_UNKNOWN)
-		mapping->flags |= EV_SIGNAL_BLOCKS;
-}
-
-static long mapping_found(
-	struct task_struct *task, struct vm_area_struct *vma, struct mapping *mapping)
-{
-	struct file *file = BPF_CORE_READ(vma, vm_file);
-	struct super_block *sb;
-
-	if (!file) {
-		mapping->flags = EV_SIGNAL_MAPPING_ANON;
-		return 0;
-	}
-	sb = BPF_CORE_READ(file, f_inode, i_sb);
-	mapping->flags = EV_SIGNAL_MAPPING;
-	mapping->magic = BPF_CORE_READ(sb, s_magic);
-	mapping->dev = BPF_CORE_READ(sb, s_dev);
-	mapping->bytes = BPF_CORE_READ(file, f_inode, i_size);
-	mapping->pgoff = BPF_CORE_READ(vma, vm_pgoff);
-	mapping->offset = mapping->address - BPF_CORE_READ(vma, vm_start);
-	mapping->name = BPF_CORE_READ(file, f_path.dentry, d_name.name);
-	if (mapping->magic == TMPFS_MAGIC)
-		tmpfs_blocks(mapping, sb);
-	return 0;
+	if (used == EV_UNKNOWN)
+		return;
+	e->tmpfs_used_blocks = used;
+	e->flags |= EV_SIGNAL_BLOCKS;
 }
 
 static __always_inline void mapping_fill(struct ev_signal *e, struct task_struct *task)
 {
-	struct mapping mapping = {.address = e->address};
+	struct vm_area_struct *vma = vma_at(task, e->address);
+	struct file *file = vma ? BPF_CORE_READ(vma, vm_file) : NULL;
+	struct super_block *sb;
+	const unsigned char *name;
 
-	/* Fails where the address space is locked: then it is not known. */
-	if (bpf_find_vma(task, mapping.address, mapping_found, &mapping, 0))
+	if (!vma)
 		return;
-	e->flags |= mapping.flags;
-	e->mapping_magic = mapping.magic;
-	e->mapping_dev = mapping.dev;
-	e->mapping_bytes = mapping.bytes;
-	e->mapping_pgoff = mapping.pgoff;
-	e->mapping_offset = mapping.offset;
-	e->tmpfs_max_blocks = mapping.max_blocks;
-	e->tmpfs_used_blocks = mapping.used_blocks;
-	if (mapping.name)
-		bpf_probe_read_kernel_str(e->mapping_name, sizeof(e->mapping_name), mapping.name);
+	if (!file) {
+		e->flags |= EV_SIGNAL_MAPPING_ANON;
+		return;
+	}
+	sb = BPF_CORE_READ(file, f_inode, i_sb);
+	e->flags |= EV_SIGNAL_MAPPING;
+	e->mapping_magic = BPF_CORE_READ(sb, s_magic);
+	e->mapping_dev = BPF_CORE_READ(sb, s_dev);
+	e->mapping_bytes = BPF_CORE_READ(file, f_inode, i_size);
+	e->mapping_pgoff = BPF_CORE_READ(vma, vm_pgoff);
+	e->mapping_offset = e->address - BPF_CORE_READ(vma, vm_start);
+	name = BPF_CORE_READ(file, f_path.dentry, d_name.name);
+	if (name)
+		bpf_probe_read_kernel_str(e->mapping_name, sizeof(e->mapping_name), name);
+	if (e->mapping_magic == TMPFS_MAGIC)
+		tmpfs_fill(e, sb);
 }
 
 /* --- the hook --- */
@@ -503,27 +482,5 @@ int BPF_PROG(signal_tp, int sig, struct kernel_siginfo *info, struct task_struct
 	if (sig != SIGNAL_KILL)
 		mapping_fill(e, task);
 	bpf_ringbuf_submit(e, wake_flag(true));
-	return 0;
-}
-
-/* The same for kernels that do not look for mappings (before 5.17). */
-SEC("?raw_tp/signal_generate")
-int BPF_PROG(signal_raw_tp, int sig, struct kernel_siginfo *info, struct task_struct *task,
-	int group, int result)
-{
-	struct ev_signal *e;
-
-	if (!(SIGNALS_TAKEN >> (sig & 63) & 1))
-		return 0;
-	if (sig == SIGNAL_TERM) {
-		if (kills_traced)
-			term_remember(task, BPF_CORE_READ(task, tgid));
-		return 0;
-	}
-	if (!signal_kills(sig, address_of(info), task, result))
-		return 0;
-	e = signal_begin(sig, address_of(info), task, group, result);
-	if (e)
-		bpf_ringbuf_submit(e, wake_flag(true));
 	return 0;
 }

@@ -14,6 +14,13 @@ V1 = Path('/sys/fs/cgroup/memory')
 V2 = Path('/sys/fs/cgroup')
 
 
+def own():
+    """The folder of the cgroup that we are in: of the memory controller, on v1."""
+    lines = Path('/proc/self/cgroup').read_text(encoding='utf-8').splitlines()
+    paths = {name: path for _, name, path in (line.split(':', 2) for line in lines)}
+    return V1 / paths['memory'].lstrip('/') if V1.is_dir() else V2 / paths[''].lstrip('/')
+
+
 class Cgroup:
     """with Cgroup(NAME, MIB) as cgroup: gone afterwards, with whoever is still in it. NAME is bytes
     in latin-1."""

@@ -631,6 +631,7 @@ def check_whole(results, run):
     results.add(f'{run.name}/hooks', run.hook_errors())
     results.add(f'{run.name}/order', run.order_errors())
     results.add(f'{run.name}/kills', run.kill_errors())
+    results.add(f'{run.name}/accounts', run.account_errors())
     results.add(f'{run.name}/refusals', run.refusal_errors())
     results.add(f'{run.name}/stalls', run.stall_errors())
     results.add(f'{run.name}/end', run.end_errors())

@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import suite
-from cgroup import EAT, V1, Cgroup
+from cgroup import EAT, V1, Cgroup, own
 from cli_test import EX_USAGE, differ
 
 TOP = Path(__file__).resolve().parents[2]
@@ -121,10 +121,9 @@ def run_errors(result, status, verdicts):
 
 
 def made_cgroups():
-    """Right below our own: elsewhere they are others'."""
-    lines = Path('/proc/self/cgroup').read_text(encoding='utf-8').splitlines()
-    own = next(line.split(':', 2)[2] for line in lines if ':memory:' in line)
-    return set((V1 / own.lstrip('/')).glob('oomsnoop-run-*'))
+    """Right below our own, or on v2 beside it: elsewhere they are others'."""
+    parent = own() if V1.is_dir() else own().parent
+    return set(parent.glob('oomsnoop-run-*'))
 
 
 # --- the command runs as it would without ---
@@ -550,6 +549,44 @@ def test_daemons(binary):
                 break
             except OSError:
                 time.sleep(0.01)
+
+
+def test_refused(binary):
+    """What was asked for and not given comes first where the command failed after it; else it is told beside."""
+    ask = 'ulimit -v 500000; exec ' + sys.executable + ' -I -S -c "$0"'
+    first = ('--attach-first', '--refused', 'on', 'sh', '-c')
+    caught = 'try: bytearray(2 << 30)\nexcept MemoryError: pass\n'
+    failed, went_on, aborted, given, off, child = all_ended(
+        binary,
+        (*first, ask, 'bytearray(2 << 30)'),
+        (*first, ask, caught),
+        (*first, ask, caught + 'import os; os.kill(os.getpid(), 6)'),
+        (*first, ask, 'bytearray(1 << 20); raise SystemExit(1)'),
+        ('--attach-first', '--refused', 'off', 'sh', '-c', ask, 'bytearray(2 << 30)'),
+        (*first, f'({ask}); exit 5', 'bytearray(2 << 30)'),
+    )
+    yield from run_errors(failed, 1, ['allocation-refused'])
+    run = failed[2][-1]
+    claim = run['verdicts'][0]['claim']
+    if f'(pid {run["pid"]}) was refused 2.00 GiB by mmap: ulimit -v ' not in claim or not claim.endswith(
+        'nobody was killed; it ended with 1'
+    ):
+        yield claim
+    yield from differ('records', [r['type'] for r in failed[2]], ['refusal', 'run'])
+    yield from run_errors(went_on, 0, ['ended'])
+    yield from run_errors(aborted, -signal.SIGABRT, ['ended-by-signal'])
+    for name, result in (('went on', went_on), ('aborted', aborted)):
+        evidence = result[2][-1]['verdicts'][0]['evidence']
+        if not any('was refused 2.00 GiB' in line for line in evidence):
+            yield f'{name}: {evidence}'
+    for name, result in (('given', given), ('off', off)):
+        yield from (f'{name}: {error}' for error in run_errors(result, 1, ['ended']))
+        if any('refused' in line for v in result[2][-1]['verdicts'] for line in v['evidence']):
+            yield f'{name}: refused'
+        yield from differ(name, [r['type'] for r in result[2]], ['run'])
+    yield from run_errors(child, 5, ['allocation-refused'])
+    if not child[2][-1]['verdicts'][0]['claim'].endswith('; the command ended with 5'):
+        yield child[2][-1]['verdicts'][0]['claim']
 
 
 def test_ends_before_the_trace(binary):

@@ -107,9 +107,18 @@ class Run:
             return
         kills = [record for record in self.records if record.get('type') == 'kill']
         for name, manner, *pids in self.notes:
-            if name != 'kills' or manner not in ('cgroup.kill', 'each'):
+            if name != 'kills' or manner not in ('cgroup.kill', 'each', 'shm-full'):
                 continue
             pids = sorted(map(int, pids))
+            if manner == 'shm-full':
+                told = [r for r in kills if r['target_pid'] in pids]
+                # Before 5.19 nothing reads what each CPU counts.
+                sure = 'shm-full' in [v['id'] for r in told for v in r['verdicts']]
+                if len(told) != 1 or not (
+                    sure or (self.name.startswith('5.') and 'full' in told[0]['summary'])
+                ):
+                    yield f'the tmpfs that {pids} found full is told as {[r["summary"] for r in told]}'
+                continue
             found = [
                 (record['manner'], record['targets_total'])
                 for record in kills
@@ -141,6 +150,20 @@ class Run:
                 yield f"who holds it: {record.get('processes')}, not {pid}"
             if [verdict['id'] for verdict in record['verdicts']] != ['high-livelock']:
                 yield f"verdicts {record['verdicts']}"
+
+    def account_errors(self):
+        """What `oomsnoop run` told of its commands."""
+        exits = [int(note[3]) for note in self.notes if note[:2] == ['run', 'exit']]
+        if not exits:
+            return
+        if exits != [137, 137]:
+            yield f'oomsnoop run ended with {exits}'
+        for name, wanted in (('oom', 'oom-killed'), ('alone', 'exited-by-itself')):
+            lines = [line for line in self.read(f'run.{name}').splitlines() if line.startswith('{')]
+            record = json.loads(lines[-1]) if lines else {}
+            told = [verdict['id'] for verdict in record.get('verdicts', ())]
+            if record.get('type') != 'run' or told != [wanted]:
+                yield f'{name}: {record.get("type")} {told}, and not {wanted}'
 
     def refusal_errors(self):
         """What the scenario asked for and was not given is one record each, with the limit that it

@@ -137,6 +137,8 @@ def _all():
     yield Scenario('no-killable', kills=(0, 0), no_killable=(1, 100000), limit=16, running=True)
     # SIGKILL by somebody else: no OOM kill at all.
     yield Scenario('kills', kills=(0, 0), trigger_is_victim=None)
+    # Below `oomsnoop run`.
+    yield Scenario('run', limit=32, only=('v2',))
     # Asked for and not given: nobody dies.
     yield Scenario('refused', kills=(0, 0), trigger_is_victim=None)
     # Nobody dies of memory.high.

@@ -226,6 +226,43 @@ static void a_full_tmpfs_is_told(void **state)
 	assert_false(killing_is_foreign(&killing));
 }
 
+static bool is_missing(const char *field)
+{
+	for (unsigned int i = 0; i < judged.missing_count; i++)
+		if (!strcmp(judged.missing[i].field, field))
+			return true;
+	return false;
+}
+
+/* What is mapped there was not found: nothing is claimed of it, and it is said to be missing. */
+static void a_fault_of_an_unknown_mapping_is_not_sure(void **state)
+{
+	(void)state;
+	killing.manner = MANNER_FAULT;
+	killing.signal = 7;
+	killing.code = 2;
+	killing.sender_tgid = 100;
+	killing.flags = 0;
+	assert_string_equal(judge()->id, "memory-fault");
+	assert_int_equal(judged.verdicts[0].confidence, CONFIDENCE_POSSIBLE);
+	assert_non_null(strstr(judged.verdicts[0].claim, "a full tmpfs, a file that was cut"));
+	assert_true(is_missing("fault_file"));
+	/* Bad memory, say, is no file's matter; nor is what is no file. */
+	killing.code = 4;
+	assert_int_equal(judge()->confidence, CONFIDENCE_CERTAIN);
+	killing.code = 2;
+	killing.flags = EV_SIGNAL_MAPPING_ANON;
+	assert_int_equal(judge()->confidence, CONFIDENCE_CERTAIN);
+	assert_false(is_missing("fault_file"));
+	/* On a tmpfs, and how full it was could not be read. */
+	killing.flags = EV_SIGNAL_MAPPING;
+	killing.mapping_magic = 0x01021994;
+	killing.mapping_bytes = 1 << 20;
+	assert_int_equal(judge()->confidence, CONFIDENCE_LIKELY);
+	assert_non_null(strstr(judged.verdicts[0].claim, "that is full, most likely"));
+	assert_true(is_missing("tmpfs_used_bytes"));
+}
+
 /* --- sinks --- */
 
 static json_t *line(void)
@@ -360,14 +397,6 @@ static void is_json(json_t *json, const char *key, const char *wanted)
 	assert_string_equal(json_string_value(json_object_get(json, key)), wanted);
 }
 
-static bool is_missing(const char *field)
-{
-	for (unsigned int i = 0; i < judged.missing_count; i++)
-		if (!strcmp(judged.missing[i].field, field))
-			return true;
-	return false;
-}
-
 static void it_is_told_whose_it_was(void **state)
 {
 	struct buf buf;
@@ -426,6 +455,7 @@ int main(void)
 		EACH(a_hand_after_an_oom_kill_is_no_cleanup),
 		EACH(manners_have_their_words),
 		EACH(a_full_tmpfs_is_told),
+		EACH(a_fault_of_an_unknown_mapping_is_not_sure),
 		EACH(hostile_names_are_harmless),
 		EACH(the_longest_record_fits),
 		EACH(what_is_not_known_is_left_out_and_named),

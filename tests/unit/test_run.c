@@ -12,6 +12,7 @@
 
 #include "base/buf.h"
 #include "judge/run.h"
+#include "judge/verdict_parts.h"
 #include "sink/run.h"
 
 #define MIB (1ULL << 20)
@@ -261,6 +262,44 @@ static void what_it_held(void **state)
 	assert_int_equal(judged.peak_bytes, 70 * MIB);
 }
 
+static void add_refusal(struct run_facts *facts, uint32_t pid, const char *claim)
+{
+	struct run_refusal *refusal = &facts->told.refusals[facts->told.refusal_total++];
+
+	refusal->pid = pid;
+	refusal->first.id = "allocation-refused";
+	refusal->first.confidence = CONFIDENCE_CERTAIN;
+	verdict_claim(&refusal->first, "%s", claim);
+}
+
+static void something_was_refused(void **state)
+{
+	struct run_facts facts = facts_of(EXITED(1), RUN_WATCH_TRACE);
+
+	(void)state;
+	add_refusal(&facts, 100, "train (pid 100) was refused 2 GiB: nobody was killed");
+	add_refusal(&facts, 105, "child (pid 105) was refused a thread: nobody was killed");
+	assert_ids(&facts, "allocation-refused");
+	/* Its own comes before a later one of somebody else. */
+	assert_string_equal(judged.verdicts[0].claim,
+		"train (pid 100) was refused 2 GiB: nobody was killed; it ended with 1");
+	facts.told.refusals[0].pid = 104;
+	judge(&facts);
+	assert_string_equal(judged.verdicts[0].claim,
+		"child (pid 105) was refused a thread: nobody was killed; the command ended with 1");
+	/* Where it succeeded, or a signal ended it, that comes first. */
+	facts.status = EXITED(0);
+	assert_ids(&facts, "ended");
+	assert_non_null(strstr(judged.verdicts[0].evidence[1], "was refused a thread"));
+	assert_false(run_is_quiet(&facts, &judged));
+	facts.status = SIGABRT;
+	assert_ids(&facts, "ended-by-signal");
+	/* 137, and the OOM killer took one of them. */
+	facts.status = EXITED(137);
+	add_oom(&facts, 103, false);
+	assert_ids(&facts, "oom-killed shell-told-of-child");
+}
+
 static void names_are_made_harmless(void **state)
 {
 	static char data[SINK_RUN_MAX];
@@ -312,6 +351,7 @@ int main(void)
 		cmocka_unit_test(exit_137),
 		cmocka_unit_test(exit_137_unwatched),
 		cmocka_unit_test(what_it_held),
+		cmocka_unit_test(something_was_refused),
 		cmocka_unit_test(names_are_made_harmless),
 		cmocka_unit_test(names_of_signals),
 	};

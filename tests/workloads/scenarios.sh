@@ -670,6 +670,31 @@ s_kills()
 	# shellcheck disable=SC2086 # each is a pid
 	reap $SLEEPERS
 	drop_cgroup "$DIR"
+	fill_tmpfs
+	end
+}
+
+# Who finds a tmpfs full as it writes to a mapped file dies of SIGBUS.
+fill_tmpfs()
+{
+	mkdir -p "$TMPFS/full"
+	mount -t tmpfs -o size=256k full "$TMPFS/full"
+	"$BIN/eat" -f "$TMPFS/full/file" file 1 >>"$OUT/work.$NAME" 2>&1 &
+	note kills shm-full $!
+	reap $!
+	umount "$TMPFS/full"
+}
+
+# `oomsnoop run` beside the tracer: a command that the OOM killer takes, and one that exits with 137 by
+# itself, for which it must have been watched from its start on.
+s_run()
+{
+	[ -x "$TRACER_BIN" ] || return 0
+	begin run 1
+	"$TRACER_BIN" run --json --memory-max 32M -- "$BIN/eat" anon 64 2>"$OUT/run.oom" >"$OUT/work.$NAME" &
+	reap $!
+	"$TRACER_BIN" run --json --attach-first sh -c 'exit 137' 2>"$OUT/run.alone" &
+	reap $!
 	end
 }
 

@@ -10,8 +10,10 @@
 
 #include "judge/judgement.h"
 #include "judge/kills.h"
+#include "judge/refusals.h"
 #include "model/incident.h"
 #include "model/killing.h"
+#include "model/refusing.h"
 #include "sink/sink.h"
 #include "source/decode.h"
 
@@ -27,6 +29,10 @@ struct follower {
 		const struct incident *incident, const struct judgement *judgement);
 	bool (*killing)(void *arg, const struct sink_context *sink, const struct killing *killing,
 		const struct kill_judgement *judgement);
+	/* Does it belong to the family? What others are refused is told nowhere. */
+	bool (*is_followed)(void *arg, uint32_t tgid);
+	void (*refusal)(void *arg, const struct sink_context *sink, const struct refusal *refusal,
+		const struct refusal_judgement *judgement);
 };
 
 #endif /* OOMSNOOP_CMD_FOLLOWER_H */

@@ -244,7 +244,7 @@ static enum kills_mode parse_kills(struct argp_state *state, const char *text)
 	return KILLS_FOREIGN;
 }
 
-static enum refused_mode parse_refused(struct argp_state *state, const char *text)
+enum refused_mode options_refused(struct argp_state *state, const char *text)
 {
 	if (!strcmp(text, "on"))
 		return REFUSED_ON;
@@ -358,7 +358,7 @@ static error_t parse_filter(int key, char *value, struct argp_state *state)
 		options->kills = parse_kills(state, value);
 		return 0;
 	case OPTION_REFUSED:
-		options->refused = parse_refused(state, value);
+		options->refused = options_refused(state, value);
 		return 0;
 	case 'p':
 		options->pid = parse_number(state, "--pid", value, 1, 1U << 22);

@@ -100,6 +100,8 @@ extern const struct argp options_argp;
 uint64_t options_time(struct argp_state *state, const char *what, const char *text);
 /* The value of --host-root, "" for "/"; a usage error where it cannot be opened. */
 const char *options_host_root(struct argp_state *state, const char *text);
+/* "auto", "on", "off". */
+enum refused_mode options_refused(struct argp_state *state, const char *text);
 uint64_t options_size(struct argp_state *state, const char *what, const char *text);
 
 #endif /* OOMSNOOP_CMD_OPTIONS_H */

@@ -30,6 +30,7 @@ enum {
 	OPTION_SWAP_MAX,
 	OPTION_OOM_GROUP,
 	OPTION_ATTACH_FIRST,
+	OPTION_REFUSED,
 };
 
 static const struct argp_option option_table[] = {
@@ -49,6 +50,10 @@ static const struct argp_option option_table[] = {
 	{"quiet", 'q', NULL, 0, "Say nothing if nothing happened", 2},
 	{"attach-first", OPTION_ATTACH_FIRST, NULL, 0,
 		"Start CMD when the trace is attached, so that its first moments are watched, too",
+		2},
+	{"refused", OPTION_REFUSED, "WHEN", 0,
+		"Memory and processes that it asked for and was not given: auto (default: where "
+		"functions can be hooked), on (at the price of every system call, elsewhere) or off",
 		2},
 	{"verbose", 'v', NULL, 0, "Tell what the tracer says, too", 2},
 	{NULL, 0, NULL, 0, NULL, 0},
@@ -98,6 +103,9 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
 		return 0;
 	case OPTION_ATTACH_FIRST:
 		options->attach_first = true;
+		return 0;
+	case OPTION_REFUSED:
+		options->refused = options_refused(state, value);
 		return 0;
 	case 'o':
 		if (!value[0])

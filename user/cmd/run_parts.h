@@ -17,6 +17,7 @@
 #include <sys/types.h>
 
 #include "cmd/keeper.h"
+#include "cmd/options.h"
 #include "facts/cgroupfs.h"
 #include "facts/host.h"
 #include "facts/procsize.h"
@@ -32,6 +33,7 @@ struct run_options {
 	bool json, quiet, attach_first, verbose;
 	uint64_t memory_max, memory_high, swap_max; /* UNKNOWN_U64: not asked for */
 	bool oom_group;
+	enum refused_mode refused;
 };
 
 /* One record of the trace, as text or as JSON. */

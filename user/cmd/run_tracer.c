@@ -19,6 +19,7 @@
 #include "cmd/run_parts.h"
 #include "facts/kernel.h"
 #include "sink/kill.h"
+#include "sink/refusal.h"
 
 #define SECOND_NS 1000000000ULL
 #define FAMILY 16384
@@ -167,6 +168,30 @@ static bool take_killing(void *arg, const struct sink_context *sink, const struc
 	return true;
 }
 
+static bool is_followed(void *arg, uint32_t tgid)
+{
+	return is_member(arg, tgid);
+}
+
+static void take_refusal(void *arg, const struct sink_context *sink, const struct refusal *refusal,
+	const struct refusal_judgement *judgement)
+{
+	struct tracer_side *side = arg;
+	struct run_told *told = &side->shared->told;
+	struct sink_context shown = as_shown(side, sink);
+	unsigned int at =
+		told->refusal_total < RUN_REFUSALS ? told->refusal_total : RUN_REFUSALS - 1;
+	struct buf buf;
+
+	told->refusals[at] = (struct run_refusal) {refusal->tgid, judgement->verdicts[0]};
+	told->refusal_total++;
+	if (!begin_piece(side->shared, &buf))
+		return;
+	if (!(side->run->options.json ? json_refusal(&buf, &shown, refusal, judgement)
+				      : text_refusal(&buf, &shown, refusal, judgement)))
+		end_piece(side->shared, &buf, -1);
+}
+
 static void note_dead(struct run_told *told, const struct family_member *member)
 {
 	unsigned int at = told->dead_total < RUN_DEAD ? told->dead_total : RUN_DEAD - 1;
@@ -237,7 +262,9 @@ static int trace(struct run *run)
 		.ready = take_ready,
 		.fact = take_fact,
 		.incident = take_incident,
-		.killing = take_killing};
+		.killing = take_killing,
+		.is_followed = is_followed,
+		.refusal = take_refusal};
 	struct keeper_options keeper = {.path = run->options.store,
 		.limits = {.max_bytes = MAX_BYTES, .keep_ns = 30 * DAY_NS},
 		.series_all = true,
@@ -251,6 +278,7 @@ static int trace(struct run *run)
 	options.silent = options.quiet = true;
 	options.verbose = run->options.verbose;
 	options.kills = KILLS_ALL;
+	options.refused = run->options.refused;
 	options.follower = &follower;
 	/* Whoever descends from the command could not be told from others there. */
 	if (!in_initial_pid_namespace("")) {

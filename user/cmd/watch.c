@@ -355,8 +355,7 @@ static void take_fact(const struct fact *fact, void *arg)
 	incidents_fact(watch->incidents, fact);
 	if (watch->killings)
 		killings_fact(watch->killings, fact);
-	if (watch->refusals)
-		refusals_fact(watch->refusals, fact);
+	watch_refusals_fact(watch, fact);
 	if (fact->kind == EV_SIGNAL)
 		watch_kills_tell(watch, fact->hdr.time_ns);
 	/* In a storm the pool must not fill up while the ring is read. */

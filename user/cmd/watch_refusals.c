@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "cmd/filter.h"
+#include "cmd/follower.h"
 #include "facts/allowance.h"
 #include "sink/refusal.h"
 
@@ -24,6 +25,17 @@ int watch_refusals_open(struct watch *watch)
 	watch->refusals =
 		refusals_new(watch->names.processes, watch->names.cgroups, counted, watch);
 	return watch->refusals ? 0 : -errno;
+}
+
+/* Of those who are alike one record is made: strangers must be told apart before that. */
+void watch_refusals_fact(struct watch *watch, const struct fact *fact)
+{
+	const struct follower *follower = watch->options->follower;
+
+	if (!watch->refusals || fact->kind != EV_REFUSAL ||
+		(follower && !follower->is_followed(follower->arg, fact->refusal.tgid)))
+		return;
+	refusals_fact(watch->refusals, fact);
 }
 
 void watch_refusals_gather(struct watch *watch)
@@ -74,6 +86,7 @@ static void emit(struct watch *watch, const struct refusal *refusal)
 
 static bool tell(struct watch *watch, const struct refusal *refusal)
 {
+	const struct follower *follower = watch->options->follower;
 	struct timespec wall;
 
 	if (!filter_refusal(watch->options, refusal))
@@ -86,6 +99,9 @@ static bool tell(struct watch *watch, const struct refusal *refusal)
 	clock_gettime(CLOCK_REALTIME, &wall);
 	watch->telling.sink.wall_minus_boot_ns =
 		wall.tv_sec * 1000000000LL + wall.tv_nsec - (int64_t)boot_now_ns();
+	if (follower)
+		follower->refusal(
+			follower->arg, &watch->telling.sink, refusal, &watch->refusal_judgement);
 	watch->telling.totals.refusals++;
 	if (watch->keeper)
 		store(watch, refusal);

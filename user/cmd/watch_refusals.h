@@ -9,6 +9,7 @@
 /* 0 or -errno; without a hook there is nothing to open. */
 int watch_refusals_open(struct watch *watch);
 
+void watch_refusals_fact(struct watch *watch, const struct fact *fact);
 /* Reads what else is to be known of those that have just begun. */
 void watch_refusals_gather(struct watch *watch);
 /* Tells those that are over by then; UINT64_MAX: whatever is open. */

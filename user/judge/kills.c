@@ -488,33 +488,67 @@ static bool is_beyond_end(const struct kill_scene *scene)
 	return killing->flags & EV_SIGNAL_MAPPING && at >= killing->mapping_bytes;
 }
 
+static bool is_mapping_known(const struct killing *killing)
+{
+	return killing->flags & (EV_SIGNAL_MAPPING | EV_SIGNAL_MAPPING_ANON);
+}
+
+/* All else that a tmpfs refuses within a file's size is rare. */
+static bool may_be_full(const struct kill_scene *scene)
+{
+	const struct killing *killing = scene->killing;
+
+	return killing->signal == SIGNAL_BUS && killing->code == BUS_ADRERR &&
+	       killing->flags & EV_SIGNAL_MAPPING && !(killing->flags & EV_SIGNAL_BLOCKS) &&
+	       killing->mapping_magic == TMPFS_MAGIC && !is_beyond_end(scene);
+}
+
+static void claim_fault(const struct kill_scene *scene, struct verdict *verdict)
+{
+	const struct killing *killing = scene->killing;
+	const char *name = signal_name(killing->signal);
+
+	verdict->confidence = CONFIDENCE_CERTAIN;
+	if (killing->signal == SIGNAL_BUS && is_beyond_end(scene)) {
+		verdict_claim(verdict,
+			"Not the OOM killer: %s died of SIGBUS, as it read or wrote beyond the end of "
+			"%s, which is mapped but no longer (or not yet) that long",
+			scene->target, file_text(killing));
+	} else if (may_be_full(scene)) {
+		verdict->confidence = CONFIDENCE_LIKELY;
+		verdict_claim(verdict,
+			"Not the OOM killer: %s died of SIGBUS at a page of %s that its tmpfs did not "
+			"give it: that is full, most likely",
+			scene->target, file_text(killing));
+	} else if (killing->signal == SIGNAL_BUS && killing->code == BUS_ADRERR &&
+		   !is_mapping_known(killing)) {
+		verdict->confidence = CONFIDENCE_POSSIBLE;
+		verdict_claim(verdict,
+			"Not the OOM killer: %s died of SIGBUS at a page of a mapped file that could "
+			"not be had: a full tmpfs, a file that was cut, or one that could not be read",
+			scene->target);
+	} else {
+		verdict_claim(verdict,
+			"Not the OOM killer: %s died of %s at an address that it used",
+			scene->target, name ? name : "a fault");
+	}
+}
+
 bool rule_fault(const struct kill_scene *scene, struct verdict *verdict)
 {
 	const struct killing *killing = scene->killing;
 	const char *name = signal_name(killing->signal);
 	const char *code = signal_code_name(killing->signal, killing->code);
+	const char *fs = mapping_fs_name(killing->mapping_magic);
 
 	if (killing->manner != MANNER_FAULT)
 		return false;
-	verdict->confidence = CONFIDENCE_CERTAIN;
-	if (killing->signal == SIGNAL_BUS && is_beyond_end(scene))
-		verdict_claim(verdict,
-			"Not the OOM killer: %s died of SIGBUS, as it read or wrote beyond the end of "
-			"%s, which is mapped but no longer (or not yet) that long",
-			scene->target, file_text(killing));
-	else
-		verdict_claim(verdict,
-			"Not the OOM killer: %s died of %s at an address that it used",
-			scene->target, name ? name : "a fault");
+	claim_fault(scene, verdict);
 	verdict_evidence(verdict, "%s (%s) by a page fault that no handler took",
 		name ? name : "a signal", code ? code : "another code");
 	if (killing->flags & EV_SIGNAL_MAPPING)
 		verdict_evidence(verdict, "in %s, a file of %s%s%s", file_text(killing),
-			size_text(killing->mapping_bytes),
-			mapping_fs_name(killing->mapping_magic) ? " on " : "",
-			mapping_fs_name(killing->mapping_magic)
-				? mapping_fs_name(killing->mapping_magic)
-				: "");
+			size_text(killing->mapping_bytes), fs ? " on " : "", fs ? fs : "");
 	return true;
 }
 
@@ -545,6 +579,20 @@ static void judge_names(const struct killing *killing, struct kill_judgement *re
 	lacks(ret, !names->namespace[0] && runtime != RUNTIME_PODMAN, "pod_namespace", why);
 }
 
+static void judge_fault_lacks(const struct kill_scene *scene, struct kill_judgement *ret)
+{
+	const struct killing *killing = scene->killing;
+
+	lacks(ret,
+		killing->manner == MANNER_FAULT && killing->signal == SIGNAL_BUS &&
+			!is_mapping_known(killing),
+		"fault_file", "what is mapped at the address was not found");
+	lacks(ret, killing->manner == MANNER_FAULT && may_be_full(scene), "tmpfs_used_bytes",
+		"the tmpfs has no size, or its count per CPU is not readable: Linux before 5.19");
+	lacks(ret, killing->flags & EV_SIGNAL_BLOCKS && !killing->tmpfs.mount[0], "tmpfs_mount",
+		"the target and its parent were gone before their mounts were looked at");
+}
+
 static void judge_lacks(const struct killing *killing, struct kill_judgement *ret)
 {
 	lacks(ret, !killing->sender_cmdline[0] && !(killing->flags & EV_SIGNAL_KTHREAD),
@@ -557,8 +605,6 @@ static void judge_lacks(const struct killing *killing, struct kill_judgement *re
 		"it was not learnt while it lived");
 	lacks(ret, !(killing->flags & EV_SIGNAL_LIMIT), "limit_bytes",
 		"no level of the target's chain has a limit");
-	lacks(ret, killing->flags & EV_SIGNAL_BLOCKS && !killing->tmpfs.mount[0], "tmpfs_mount",
-		"the target and its parent were gone before their mounts were looked at");
 	lacks(ret, killing->pressure.some == UNKNOWN_U64, "pressure_some_percent",
 		"the kernel keeps no account of memory pressure (CONFIG_PSI), or not here");
 	judge_names(killing, ret);
@@ -580,5 +626,6 @@ void judge_killing(
 	parse_container_path(killing->target_cgroup, &ret->where);
 	name_both(&scene);
 	judge_kill_verdicts(&scene, ret);
+	judge_fault_lacks(&scene, ret);
 	judge_lacks(killing, ret);
 }

@@ -110,6 +110,18 @@ static const struct run_dead *dead_of(const struct run_facts *facts, uint32_t si
 	return NULL;
 }
 
+/* The command's own last one, else the last of all. NULL: there was none. */
+static const struct run_refusal *refusal_of(const struct run_facts *facts)
+{
+	const struct run_told *told = &facts->told;
+	unsigned int count = kept(told->refusal_total, RUN_REFUSALS);
+
+	for (unsigned int i = count; i > 0; i--)
+		if (told->refusals[i - 1].pid == facts->pid)
+			return &told->refusals[i - 1];
+	return count ? &told->refusals[count - 1] : NULL;
+}
+
 static bool traced(const struct run_facts *facts)
 {
 	return facts->told.watch == RUN_WATCH_TRACE;
@@ -296,11 +308,32 @@ static void evidence_of_counts(const struct run_facts *facts, struct run_judgeme
 			"the OOM killer killed nobody in %s meanwhile", path_text(cgroup->path));
 }
 
+/* That it ended for this reason is not claimed: only what happened, and how it ended. */
+static void judge_refused(
+	const struct run_facts *facts, struct run_judgement *ret, const struct run_refusal *refusal)
+{
+	struct verdict *verdict = add(ret, refusal->first.id, refusal->first.confidence);
+
+	*verdict = refusal->first;
+	verdict_claim(verdict, "%s; %s ended with %d", refusal->first.claim,
+		refusal->pid == facts->pid ? "it" : "the command", WEXITSTATUS(facts->status));
+}
+
+/* Where something else comes first. */
+static void evidence_of_refusal(const struct run_facts *facts, struct run_judgement *ret)
+{
+	const struct run_refusal *refusal = refusal_of(facts);
+
+	if (refusal && strcmp(ret->verdicts[0].id, refusal->first.id) != 0)
+		verdict_evidence(&ret->verdicts[0], "%s", refusal->first.claim);
+}
+
 static void judge_exit(const struct run_facts *facts, struct run_judgement *ret)
 {
 	uint32_t signal = told_signal(facts);
 	bool known = signal && (kill_of(facts, signal, false) || dead_of(facts, signal) ||
 				       (signal == SIGKILL && oom_of(facts)));
+	const struct run_refusal *refusal = refusal_of(facts);
 	struct verdict *verdict;
 
 	if (known) {
@@ -309,6 +342,8 @@ static void judge_exit(const struct run_facts *facts, struct run_judgement *ret)
 		judge_alone(facts, ret, signal);
 		if (signal == SIGKILL)
 			evidence_of_counts(facts, ret);
+	} else if (refusal && WEXITSTATUS(facts->status) && !ret->verdict_count) {
+		judge_refused(facts, ret, refusal);
 	} else {
 		verdict = add(ret, "ended", CONFIDENCE_CERTAIN);
 		verdict_claim(verdict, "It ended by itself with %d.", WEXITSTATUS(facts->status));
@@ -393,11 +428,12 @@ void judge_run(const struct run_facts *facts, struct run_judgement *ret)
 		judge_exit(facts, ret);
 	for (unsigned int i = 0; i < ret->verdict_count; i++)
 		show_status(facts, &ret->verdicts[i]);
+	evidence_of_refusal(facts, ret);
 	judge_missing(facts, ret);
 }
 
 bool run_is_quiet(const struct run_facts *facts, const struct run_judgement *judgement)
 {
 	return judgement->verdict_count == 1 && !strcmp(judgement->verdicts[0].id, "ended") &&
-	       !facts->told.kill_total && !facts->cgroup.left;
+	       !facts->told.kill_total && !facts->told.refusal_total && !facts->cgroup.left;
 }

@@ -13,10 +13,12 @@
 
 #include "judge/judgement.h"
 #include "judge/kills.h"
+#include "judge/refusals.h"
 
 #define RUN_OOMS 8
 #define RUN_KILLS 8
 #define RUN_DEAD 8
+#define RUN_REFUSALS 8
 #define RUN_VICTIMS 8
 #define RUN_COMM (EV_COMM_LEN + 1)
 #define RUN_CMDLINE 384
@@ -52,6 +54,12 @@ struct run_kill {
 	struct verdict first;
 };
 
+/* What one of the family asked for and was not given. */
+struct run_refusal {
+	uint32_t pid;
+	struct verdict first;
+};
+
 /* One of the family, but not the command itself, that a signal ended. */
 struct run_dead {
 	uint32_t pid;
@@ -64,10 +72,11 @@ struct run_told {
 	enum run_watch watch;
 	bool from_start; /* attached before the command was started */
 	uint64_t attached_ns; /* after its start; with `watch`. 0 with from_start */
-	unsigned int oom_total, kill_total, dead_total; /* more than are kept */
+	unsigned int oom_total, kill_total, dead_total, refusal_total; /* more than are kept */
 	struct run_oom ooms[RUN_OOMS]; /* the last one replaces the one before, once it is full */
 	struct run_kill kills[RUN_KILLS];
 	struct run_dead dead[RUN_DEAD];
+	struct run_refusal refusals[RUN_REFUSALS];
 	unsigned int foreign_ooms; /* at limits the command lives under; none of the family died */
 	uint32_t members; /* of the family, ever; 0: not followed */
 };

@@ -78,6 +78,7 @@ static void put_watched(struct buf *buf, const struct run_told *told)
 		json_add_u64(buf, "processes", told->members);
 	json_add_u64(buf, "oom_incidents", told->oom_total);
 	json_add_u64(buf, "other_kills", told->kill_total);
+	json_add_u64(buf, "refusals", told->refusal_total);
 	json_add_u64(buf, "foreign_oom_incidents", told->foreign_ooms);
 }
 

@@ -6,13 +6,13 @@
 
 #define TP(program, point)                                                                         \
 	{                                                                                          \
-		program, HOOK_TP_BTF, point, HOOK_SHAPE_ANY, NULL                                  \
+		program, HOOK_TP_BTF, point, HOOK_SHAPE_ANY                                        \
 	}
 #define ONE(program, kind, target)                                                                 \
 	{                                                                                          \
 		{                                                                                  \
 			{                                                                          \
-				program, kind, target, HOOK_SHAPE_ANY, NULL                        \
+				program, kind, target, HOOK_SHAPE_ANY                              \
 			}                                                                          \
 		}                                                                                  \
 	}
@@ -23,12 +23,6 @@
 #else
 #define CALL "__x64_sys_"
 #endif
-
-/* One program serves both purposes that signals have. The second one is for kernels that cannot be
- * asked what is mapped at an address (before 5.17). */
-#define SIGNAL_PROGRAMS                                                                            \
-	{{{"signal_tp", HOOK_TP_BTF, "signal_generate", HOOK_SHAPE_ANY, "bpf_find_vma"}}},         \
-		ONE("signal_raw_tp", HOOK_RAW_TP, "signal_generate")
 
 const struct hook hook_table[HOOK_COUNT] = {
 	[HOOK_SCOPE] =
@@ -88,17 +82,18 @@ const struct hook hook_table[HOOK_COUNT] = {
 						HOOK_SHAPE_INT}}},
 				},
 		},
+	/* One program serves both purposes that signals have. */
 	[HOOK_SHARED] =
 		{
 			.name = "shared-mm",
 			.lost = "processes killed only because they share the victim's memory are not named",
-			.alternatives = {SIGNAL_PROGRAMS},
+			.alternatives = {ONE("signal_tp", HOOK_TP_BTF, "signal_generate")},
 		},
 	[HOOK_SIGNAL] =
 		{
 			.name = "signal",
 			.lost = "kills that are not the OOM killer's are not told, nor who sent the signal",
-			.alternatives = {SIGNAL_PROGRAMS},
+			.alternatives = {ONE("signal_tp", HOOK_TP_BTF, "signal_generate")},
 		},
 	[HOOK_EXIT] =
 		{
@@ -186,21 +181,21 @@ const struct hook hook_table[HOOK_COUNT] = {
 			.alternatives =
 				{
 					{{{"refused_mmap_fexit", HOOK_FEXIT, "vm_mmap_pgoff",
-						  HOOK_SHAPE_ANY, NULL},
+						  HOOK_SHAPE_ANY},
 						{"refused_clone_fexit", HOOK_FEXIT, "kernel_clone",
-							HOOK_SHAPE_ANY, NULL},
+							HOOK_SHAPE_ANY},
 						{"refused_brk_fexit", HOOK_FEXIT, CALL "brk",
-							HOOK_SHAPE_ANY, NULL},
+							HOOK_SHAPE_ANY},
 						{"refused_mremap_fexit", HOOK_FEXIT, CALL "mremap",
-							HOOK_SHAPE_ANY, NULL},
+							HOOK_SHAPE_ANY},
 						{"refused_mprotect_fexit", HOOK_FEXIT,
-							CALL "mprotect", HOOK_SHAPE_ANY, NULL}}},
+							CALL "mprotect", HOOK_SHAPE_ANY}}},
 					/* Kernels whose types do not tell what a system call's
 					 * function is given (5.10): what counts most. */
 					{{{"refused_clone_fexit", HOOK_FEXIT, "kernel_clone",
-						  HOOK_SHAPE_ANY, NULL},
+						  HOOK_SHAPE_ANY},
 						{"refused_mmap_fexit", HOOK_FEXIT, "vm_mmap_pgoff",
-							HOOK_SHAPE_ANY, NULL}}},
+							HOOK_SHAPE_ANY}}},
 					/* Last, and on request only: see HOOK_EVERY_CALL. */
 					ONE("refused_exit_tp", HOOK_TP_BTF, "sys_exit"),
 				},
@@ -240,7 +235,6 @@ const char *hook_kind_name(enum hook_kind kind)
 		[HOOK_KRETPROBE] = "kretprobe",
 		[HOOK_ITER] = "iter",
 		[HOOK_PERF] = "perf",
-		[HOOK_RAW_TP] = "raw_tp",
 	};
 
 	return names[kind];

@@ -42,7 +42,6 @@ enum hook_kind {
 	HOOK_KRETPROBE,
 	HOOK_ITER,
 	HOOK_PERF, /* software event of the perf subsystem */
-	HOOK_RAW_TP, /* a tracepoint whose arguments are plain numbers */
 };
 
 /* What a tracepoint's arguments must look like, where they changed between kernels. */
@@ -60,7 +59,6 @@ struct hook_program {
 	enum hook_kind kind;
 	const char *target; /* function, tracepoint or iterator */
 	enum hook_shape shape;
-	const char *needs; /* a function that the kernel must have for it, too; NULL: none */
 };
 
 struct hook_alternative {

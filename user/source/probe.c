@@ -22,20 +22,13 @@ struct probe {
 	struct btf_want wants[PROBE_WANTS];
 };
 
-static void want_function(struct probe *probe, const char *name)
-{
-	if (name && probe->count < PROBE_WANTS)
-		probe->wants[probe->count++] =
-			(struct btf_want) {.kind = BTF_WANT_FUNCTION, .name = name};
-}
-
 static void want_add(struct probe *probe, const struct hook_program *program)
 {
 	struct btf_want *want = &probe->wants[probe->count];
 
 	if (!program->name || probe->count == PROBE_WANTS)
 		return;
-	if (program->kind == HOOK_TP_BTF || program->kind == HOOK_RAW_TP)
+	if (program->kind == HOOK_TP_BTF)
 		want->kind = BTF_WANT_TRACEPOINT;
 	else if (program->kind == HOOK_FENTRY || program->kind == HOOK_FEXIT)
 		want->kind = BTF_WANT_FUNCTION;
@@ -43,7 +36,6 @@ static void want_add(struct probe *probe, const struct hook_program *program)
 		return;
 	want->name = program->target;
 	probe->count++;
-	want_function(probe, program->needs);
 }
 
 int probe_open(struct probe **ret)
@@ -88,10 +80,6 @@ static int probe_tracepoint(
 
 	if (!want) {
 		snprintf(why, size, "this kernel has no tracepoint %s", program->target);
-		return -ENOENT;
-	}
-	if (program->needs && !want_find(probe, program->needs, BTF_WANT_FUNCTION)) {
-		snprintf(why, size, "this kernel has no %s", program->needs);
 		return -ENOENT;
 	}
 	if ((program->shape == HOOK_SHAPE_TASK && want->first != BTF_ARGUMENT_TASK) ||
@@ -190,7 +178,6 @@ int probe_program(struct probe *probe, const struct hook_program *program, char 
 {
 	switch (program->kind) {
 	case HOOK_TP_BTF:
-	case HOOK_RAW_TP:
 		return probe_tracepoint(probe, program, why, size);
 	case HOOK_FENTRY:
 	case HOOK_FEXIT:
