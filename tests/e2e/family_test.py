@@ -320,7 +320,9 @@ def await_states(want, *pids):
 
 def test_stop_and_go_on(binary):
     """SIGTSTP to it alone stops the command, too; SIGCONT to it alone goes on with both."""
-    command = Command(binary, 'sleep', '600')
+    # Of its own group: the kernel stops nobody of a group whose members have all lost their parents' session, as a
+    # test's may have.
+    command = Command(binary, 'sleep', '600', process_group=0)
     child = child_of(command.process.pid)
     command.process.send_signal(signal.SIGTSTP)
     await_states('T', command.process.pid, child)

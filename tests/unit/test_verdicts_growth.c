@@ -179,6 +179,34 @@ static void a_family_holds_no_more_than_all(void **state)
 	assert_null(given("fork-family"));
 }
 
+/* Where all that were weighed are its members, what was counted twice is theirs all the same. */
+static void a_family_that_is_alone_below_the_limit(void **state)
+{
+	struct growth_picture *picture = kill_of(VICTIM);
+
+	(void)state;
+	pic_workers(picture);
+	picture->families[0].private_bytes = 64 * GIB;
+	picture->families[0].delta_bytes = 60LL * (int64_t)GIB;
+	incident.has_oc = true;
+	incident.constraint = EV_CONSTRAINT_MEMCG;
+	incident.oc_limit_id = incident.levels[0].id = 7;
+	incident.level_count = 1;
+	incident.stat.anon_bytes = 15 * GIB;
+	for (uint32_t i = 0; i < 17; i++)
+		candidate(31402 + i, 31402, GIB / 2);
+	assert_int_equal(given("fork-family")->confidence, CONFIDENCE_LIKELY);
+	assert_true(has_evidence(given("fork-family"),
+		"members alive: 17, ended within the window: 0; nobody else was weighed"));
+	incident.stat.anon_bytes = GIB;
+	assert_null(given("fork-family"));
+	incident.stat.anon_bytes = UNKNOWN_U64;
+	assert_null(given("fork-family"));
+	incident.stat.anon_bytes = 15 * GIB;
+	candidate(9, 1, GIB / 2);
+	assert_null(given("fork-family"));
+}
+
 static void copies_that_may_be_fewer_make_a_family_less_sure(void **state)
 {
 	struct growth_picture *picture = kill_of(VICTIM);
@@ -473,6 +501,7 @@ int main(void)
 		cmocka_unit_test(a_family_with_little_of_its_own_holds_nothing),
 		cmocka_unit_test(less_than_half_is_not_most),
 		cmocka_unit_test(a_family_holds_no_more_than_all),
+		cmocka_unit_test(a_family_that_is_alone_below_the_limit),
 		cmocka_unit_test(copies_that_may_be_fewer_make_a_family_less_sure),
 		cmocka_unit_test(a_family_that_made_most_of_the_growth),
 		cmocka_unit_test(without_a_usage_there_is_no_share_of_it),

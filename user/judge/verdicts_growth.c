@@ -100,8 +100,20 @@ static uint64_t family_bytes(const struct picture_family *family)
 	return sum(family->private_bytes, family->shared_bytes);
 }
 
+/* No more were weighed below the limit than are of the family, and most of what is in use is
+ * processes' own memory: then it is theirs, however often a page was counted. */
+static bool has_it_to_itself(const struct scene *scene, const struct picture_family *family)
+{
+	const struct incident *incident = scene->incident;
+
+	return scene->limit && incident->candidate_total > 1 &&
+	       incident->candidate_total <= family->members &&
+	       incident->stat.anon_bytes != UNKNOWN_U64 &&
+	       is_most(incident->stat.anon_bytes, usage_bytes(scene));
+}
+
 /* The family that holds most of what is in use, where it takes all of them together. A sum well
- * above the usage counts pages more than once, and is none. */
+ * above the usage counts pages more than once, and proves nothing by itself. */
 static const struct picture_family *family_that_holds(const struct scene *scene)
 {
 	const struct growth_picture *picture = &scene->incident->growth;
@@ -115,7 +127,8 @@ static const struct picture_family *family_that_holds(const struct scene *scene)
 		uint64_t bytes = family_bytes(family);
 
 		if (family->members < 2 || !is_most(bytes, usage) ||
-			less_bytes(bytes, usage) > usage / 8 ||
+			(less_bytes(bytes, usage) > usage / 8 &&
+				!has_it_to_itself(scene, family)) ||
 			known_bytes(family->private_bytes) < bytes / PRIVATE_SHARE ||
 			is_most(largest_single(scene, family).bytes, usage))
 			continue;
@@ -135,8 +148,9 @@ static void evidence_of_family(
 		size_text(family->private_bytes), size_text(family->shared_bytes));
 	if (usage)
 		verdict_evidence(verdict, "in use at the end: %s", size_text(usage));
-	verdict_evidence(verdict, "members alive: %u, ended within the window: %u", family->members,
-		family->exited);
+	verdict_evidence(verdict, "members alive: %u, ended within the window: %u%s",
+		family->members, family->exited,
+		has_it_to_itself(scene, family) ? "; nobody else was weighed" : "");
 	verdict_evidence(verdict, "in %s: grew by %s, and copied %s%s",
 		duration_text(window_ns(&scene->incident->growth)),
 		size_text(growth_part(family->delta_bytes, 0)),
@@ -174,8 +188,10 @@ bool rule_family_holds(const struct scene *scene, struct verdict *verdict)
 	if (!family)
 		return false;
 	bytes = family_bytes(family);
-	verdict->confidence = confidence_without(
-		&scene->incident->growth, bytes, family->cow_bytes, family->cow_upper_bound, usage);
+	verdict->confidence = has_it_to_itself(scene, family)
+				      ? CONFIDENCE_LIKELY
+				      : confidence_without(&scene->incident->growth, bytes,
+						family->cow_bytes, family->cow_upper_bound, usage);
 	/* Pages of files may be charged elsewhere: then they seem to hold more than all. */
 	verdict_claim(verdict,
 		"The fork family of %s[%u], %u processes, holds %s of the %s in use; no single one of them holds most of it.",
