@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/types.h>
 #include <sys/wait.h>
@@ -49,12 +50,15 @@ int main(int argc, char **argv)
 
 	if (!count || sigemptyset(&set) || sigaddset(&set, number))
 		return 64;
+	/* Whoever waits for a signal of the other's takes one that was to end it for that. */
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (sigprocmask(SIG_BLOCK, &set, NULL))
 		fail("sigprocmask");
 	child = fork();
 	if (child < 0)
 		fail("fork");
 	if (!child) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		answer(&set, getppid(), number, count);
 		_exit(0);
 	}
