@@ -9,7 +9,7 @@
  *   map ASK          mmap of ASK MiB, without any limit of its own
  *   thread MIB       ulimit -v likewise, then threads until there is no room for a stack
  *   mappings         one mapping after the other
- *   big MIB          mmap of MIB MiB, which it gets, then a child
+ *   big MIB          mmap of MIB MiB, which it gets, then a child; keeps it until SIGUSR1
  *   fork N           up to N children that wait
  *   nproc N          the same with ulimit -u 1, to be run as another user
  *   storm N MIB      N times an mmap of MIB MiB under ulimit -v: how long it took
@@ -27,6 +27,25 @@
 #include <sys/wait.h>
 
 #include "workload.h"
+
+/* It has been blocked from the beginning: one that came early counts. */
+static int wait_for_usr1(void)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGUSR1);
+	return sigwaitinfo(&set, NULL) != SIGUSR1;
+}
+
+static void block_usr1(void)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGUSR1);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+}
 
 static unsigned long mapped_bytes(void)
 {
@@ -185,7 +204,7 @@ static int act(const char *what, unsigned long first, unsigned long second)
 	if (!strcmp(what, "map"))
 		return map(first * MIB);
 	if (!strcmp(what, "big"))
-		return map(first * MIB) || children(1);
+		return map(first * MIB) || children(1) || wait_for_usr1();
 	if (!strcmp(what, "thread"))
 		return threads();
 	if (!strcmp(what, "mappings"))
@@ -206,6 +225,7 @@ int main(int argc, char **argv)
 	struct place place = {0};
 	int opt;
 
+	block_usr1();
 	while ((opt = getopt(argc, argv, PLACE_OPTIONS)) != -1)
 		if (place_option(&place, opt, optarg))
 			return 64;

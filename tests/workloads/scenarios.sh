@@ -700,14 +700,27 @@ s_run()
 
 # What any machine with a memory cgroup can make.
 # refuse CAUSE CALL PLACE-AND-ARGUMENTS...: what the tracer must tell of it is noted.
-refuse()
+refuse_begin()
 {
 	cause=$1
 	call=$2
 	shift 2
 	"$BIN/refuse" -c "rf-$cause-$call" "$@" >>"$OUT/work.$NAME" 2>&1 &
-	note "$NAME" "$cause" "$call" $!
-	reap $!
+	PID=$!
+	note "$NAME" "$cause" "$call" "$PID"
+}
+
+refuse()
+{
+	refuse_begin "$@"
+	reap "$PID"
+}
+
+# refusal_told CALL CAUSE: nothing is to be waited for where refusals are not watched.
+refusal_told()
+{
+	tracer_gone || ! grep -q '"refused":"' "$OUT/oomsnoop.ndjson" ||
+		grep -q "\"call\":\"$1\".*\"comm\":\"rf-$2" "$OUT/oomsnoop.ndjson"
 }
 
 # Nobody is killed: the machine's rules are those of a guest alone.
@@ -718,10 +731,17 @@ s_refused()
 	refuse rlimit-data brk brk 10 100
 	refuse rlimit-as mremap mremap 10 100
 	refuse none none given 10 1
-	echo 100 >/proc/sys/vm/overcommit_ratio
+	# Room for one of 300 MiB beside all that is promised already, and not for a second one.
+	while read -r key value _; do
+		[ "$key" != Committed_AS: ] || echo $((value + 460800)) >/proc/sys/vm/overcommit_kbytes
+	done </proc/meminfo
 	echo 2 >/proc/sys/vm/overcommit_memory
 	refuse commit-limit mmap map 4096
-	refuse commit-limit fork big 300
+	# What is promised is read when it is told: until then it keeps what it has.
+	refuse_begin commit-limit fork big 300
+	until_true 100 refusal_told fork commit-limit || note "$NAME" untold commit-limit
+	kill -USR1 "$PID"
+	reap "$PID"
 	echo 0 >/proc/sys/vm/overcommit_memory
 	refuse overcommit mmap map 8192
 	echo 1 >/proc/sys/vm/overcommit_memory

@@ -250,11 +250,29 @@ bool rule_dirty(const struct scene *scene, struct verdict *verdict)
 	return true;
 }
 
+/* Where statistics are read just after the kill they may have fallen already by what the usage has
+ * yet to fall: what the victims hand back is nobody's for a moment. */
+static uint64_t handed_back_bytes(const struct scene *scene)
+{
+	const struct incident *incident = scene->incident;
+	uint64_t pages = 0;
+
+	if (incident->stat_at_kill || incident->source == INCIDENT_IMPORTED || scene_is_self(scene))
+		return 0;
+	for (unsigned int i = 0; i < incident->victim_count; i++) {
+		const int64_t *rss = incident->victims[i].task.rss_pages;
+
+		for (int kind = EV_RSS_FILE; kind <= EV_RSS_SHMEM; kind++)
+			pages += kind != EV_RSS_SWAP && rss[kind] > 0 ? (uint64_t)rss[kind] : 0;
+	}
+	return pages * scene->host->page_size;
+}
+
 bool rule_unexplained(const struct scene *scene, struct verdict *verdict)
 {
-	uint64_t rest = scene->ret->unexplained_bytes, whole;
+	uint64_t rest = scene->ret->unexplained_bytes, back = handed_back_bytes(scene), whole;
 
-	if (!held_most(scene, rest, &whole))
+	if (rest <= back || !held_most(scene, rest - back, &whole))
 		return false;
 	verdict->confidence = CONFIDENCE_POSSIBLE;
 	verdict_claim(verdict, "%s of the %s in use are of no kind that memory.stat names.",
