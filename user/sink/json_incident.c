@@ -354,19 +354,8 @@ static void put_after(
 static void put_verdicts(struct buf *buf, const struct judgement *judgement)
 {
 	json_begin(buf, "verdicts", '[');
-	for (unsigned int i = 0; i < judgement->verdict_count && i < VERDICTS_MAX; i++) {
-		const struct verdict *verdict = &judgement->verdicts[i];
-
-		json_begin(buf, NULL, '{');
-		json_add_string(buf, "id", verdict->id);
-		json_add_string(buf, "claim", verdict->claim);
-		json_begin(buf, "evidence", '[');
-		for (unsigned int j = 0; j < verdict->evidence_count && j < VERDICT_EVIDENCE; j++)
-			json_add_name(buf, NULL, verdict->evidence[j]);
-		json_end(buf, ']');
-		json_add_string(buf, "confidence", confidence_name(verdict->confidence));
-		json_end(buf, '}');
-	}
+	for (unsigned int i = 0; i < judgement->verdict_count && i < VERDICTS_MAX; i++)
+		json_verdict(buf, &judgement->verdicts[i]);
 	json_end(buf, ']');
 }
 

@@ -99,19 +99,8 @@ static void put_dead(struct buf *buf, const struct run_told *told)
 static void put_verdicts(struct buf *buf, const struct run_judgement *judgement)
 {
 	json_begin(buf, "verdicts", '[');
-	for (unsigned int i = 0; i < judgement->verdict_count && i < RUN_VERDICTS; i++) {
-		const struct verdict *verdict = &judgement->verdicts[i];
-
-		json_begin(buf, NULL, '{');
-		json_add_string(buf, "id", verdict->id);
-		json_add_name(buf, "claim", verdict->claim);
-		json_begin(buf, "evidence", '[');
-		for (unsigned int j = 0; j < verdict->evidence_count && j < VERDICT_EVIDENCE; j++)
-			json_add_name(buf, NULL, verdict->evidence[j]);
-		json_end(buf, ']');
-		json_add_string(buf, "confidence", confidence_name(verdict->confidence));
-		json_end(buf, '}');
-	}
+	for (unsigned int i = 0; i < judgement->verdict_count && i < RUN_VERDICTS; i++)
+		json_verdict(buf, &judgement->verdicts[i]);
 	json_end(buf, ']');
 }
 
