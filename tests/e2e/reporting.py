@@ -2,6 +2,7 @@
 """Stores of real kills with what was told of them live, and what `list`, `report` and `export` say
 of them."""
 import json
+import re
 import shutil
 from pathlib import Path
 
@@ -41,8 +42,9 @@ class Capture:
                 code, err = recording.end()
                 if code != 0:
                     raise AssertionError(f'record ended with {code}: {err[-300:]!r}')
-        self.text, self.json = text.read_bytes(), lines.read_bytes()
+        self.json = lines.read_bytes()
         self.incidents = [json.loads(line) for line in self.oom_lines()]
+        self.text = self.in_order(text.read_bytes())
         self.numbers = {
             self.pids[name]: number
             for number, pid in query(
@@ -52,10 +54,18 @@ class Capture:
             if self.pids[name] == pid
         }
 
+    # A kill is told live when its victim is gone, a store is read by the time of the kill: where a
+    # victim takes longer than the next one, the two differ.
     def oom_lines(self):
-        return [
-            line + b'\n' for line in self.json.splitlines() if json.loads(line)['type'] == 'oom'
-        ]
+        lines = [line + b'\n' for line in self.json.splitlines()]
+        kills = [line for line in lines if json.loads(line)['type'] == 'oom']
+        return sorted(kills, key=lambda line: json.loads(line)['ts'])
+
+    def in_order(self, text):
+        order = [one['victim_pid'] for one in self.incidents]
+        blocks = re.split(rb'\n\n(?=\d\d:\d\d:\d\d\.\d{3} )', text.removesuffix(b'\n'))
+        blocks.sort(key=lambda block: order.index(int(re.search(rb'KILLED .*?\[(\d+)\]', block)[1])))
+        return b'\n\n'.join(blocks) + b'\n'
 
     @staticmethod
     def kill():
@@ -71,6 +81,9 @@ class Capture:
             # Two processes on one address space: both die.
             with Workload('sharemm', 96, cgroup=cgroup) as shared:
                 shared.go().wait_end()
+            # Who asks is not who dies, whatever the workers did.
+            with Workload('trigger', 32, 24, cgroup=cgroup) as asker:
+                asker.go().wait_end()
             pids['second'] = eat(cgroup, 64, comm='second')
         return pids
 
