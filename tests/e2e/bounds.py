@@ -14,5 +14,7 @@ STACK = 16 << 10
 # The log's stamps are of the scheduler's clock, the records' of CLOCK_BOOTTIME. They begin at
 # different moments, so each run has a distance of its own, in seconds; it may be so far at most...
 CLOCKS_APART = 0.5
-# ...and move by so much within a run, since the scheduler's clock is not steered.
-CLOCKS_DRIFT = 0.1
+# ...and move by so much within a run, since the scheduler's clock is not steered. Where one thread
+# emulates all CPUs of a guest on a busy machine, the two were seen 0.48 s apart for the length of
+# one report, and together again after it.
+CLOCKS_DRIFT = 1

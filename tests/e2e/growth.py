@@ -19,6 +19,9 @@ LAG = 2 * 2 * max(32, 2 * CPUS) * PAGE
 SLACK = max(MIB, AHEAD + LAG)
 # What anyone copies after a fork or an exec without meaning to: stack, data, page tables' worth.
 COPY_NOISE = MIB // 2
+# Copies are told from faults by what RSS did not rise by meanwhile, and before 6.2 the last faults of
+# the time before come into it late.
+COPIES_LATE = 64 * PAGE
 # The pages of a workload's own program, in its RSS once they are touched and charged to nobody's
 # account: the page cache had them before.
 PROGRAM = MIB
@@ -154,7 +157,7 @@ def copy_errors(record, part):
     must not be less."""
     one = process_of(record, part.pid) or {}
     got = one.get('cow_bytes', 0)
-    spare = max(part.copied // 20, COPY_NOISE)
+    spare = max(part.copied // 20, COPY_NOISE + COPIES_LATE)
     if got < part.copied - spare:
         yield f'{part.pid} cow_bytes {got}, by its own account {part.copied} (within {spare})'
     elif got > part.copied + spare and not one.get('cow_upper_bound'):
