@@ -168,6 +168,15 @@ def _all():
         must=('hugetlb-held', 'host-exhausted'),
         never=(*NO_CGROUP, 'tmpfs-held', 'kernel-memory-held', 'node-bound', 'operator-request'),
     )
+    # What is free may be used for movable memory alone, and pipes are none.
+    yield Scenario(
+        'zone',
+        scope='global',
+        trigger_is_victim=None,
+        first=('zone-exhausted',),
+        must=('zone-exhausted',),
+        never=(*NO_CGROUP, 'host-exhausted', 'node-bound', 'operator-request'),
+    )
     # Whoever asks is killed unless nothing may kill it, as the tracer, which asks for pages, too.
     yield Scenario('allocating-task', scope='global', weighed=False, trigger_is_victim=None)
     yield Scenario(

@@ -262,13 +262,14 @@ static void room_is_not_known_without_a_request(void **state)
 	struct zone_room room;
 
 	(void)state;
-	incident.log.zone_count = 1;
-	incident.log.zones[0].free_pages = 10;
+	incident.log.joined = true;
+	incident.log.machine.zone_count = 1;
+	incident.log.machine.zones[0].free_pages = 10;
 	assert_false(judge_zone_room(&incident, 0, &room));
 	incident.log.has_gfp = true;
 	assert_true(judge_zone_room(&incident, 0, &room));
 	assert_false(judge_zone_room(&incident, 1, &room));
-	incident.log.zones[0].min_pages = UNKNOWN_U64;
+	incident.log.machine.zones[0].min_pages = UNKNOWN_U64;
 	assert_false(judge_zone_room(&incident, 0, &room));
 }
 

@@ -25,7 +25,7 @@ static void take_report(void *arg, const struct joined_report *report)
 static void scene_open(struct scene *scene)
 {
 	*scene = (struct scene) {.world = world_new()};
-	scene->joiner = joiner_new(take_report, scene);
+	scene->joiner = joiner_new(4096, take_report, scene);
 	assert_non_null(scene->joiner);
 }
 
@@ -339,6 +339,86 @@ static void old_reports_give_way_and_are_not_taken_for_new_ones(void **state)
 	scene_close(&scene);
 }
 
+/* Where the machine was full the report has an account of it, in kB and in pages. */
+static const char *const full_machine[] = {INVOKED("0"), HEAD,
+	"Mem-Info:", "active_anon:1000 inactive_anon:24 isolated_anon:0",
+	" active_file:3 inactive_file:4 isolated_file:0", " unevictable:0 dirty:5 writeback:6",
+	" slab_reclaimable:7 slab_unreclaimable:8", " mapped:1 shmem:600000 pagetables:9",
+	" free:200000 free_pcp:0 free_cma:0",
+	"Node 0 Normal free:1024kB min:2048kB low:2560kB high:3072kB present:4194304kB managed:4194304kB free_cma:0kB",
+	"lowmem_reserve[]: 0 0", "1048576 pages RAM", "0 pages reserved",
+	"oom-kill:constraint=CONSTRAINT_NONE,nodemask=(null),cpuset=/,mems_allowed=0,global_oom,task_memcg=/pod/app,task=worker,pid=4242,uid=1000",
+	NULL};
+
+static struct incident *judged_global(struct scene *scene)
+{
+	struct ev_context context = context_of(1, T0);
+	struct incident *ret;
+
+	context.constraint = EV_CONSTRAINT_NONE;
+	context.limit_cgroup_id = 0;
+	feed_context(scene->world, &context);
+	feed_kill(scene->world, 1, VICTIM);
+	say_all(scene, full_machine);
+	ret = judged(scene);
+	ret->host.total_bytes = 4ULL << 30;
+	return ret;
+}
+
+static const struct verdict *given(
+	struct scene *scene, const struct incident *incident, const char *id)
+{
+	judge_incident(incident, &scene->world->host, &scene->world->coverage, &scene->judgement);
+	for (unsigned int i = 0; i < scene->judgement.verdict_count; i++)
+		if (!strcmp(scene->judgement.verdicts[i].id, id))
+			return &scene->judgement.verdicts[i];
+	return NULL;
+}
+
+static void the_machines_memory_comes_with_the_report(void **state)
+{
+	const struct incident_machine *machine;
+	struct scene scene;
+
+	(void)state;
+	scene_open(&scene);
+	machine = &judged_global(&scene)->log.machine;
+	assert_int_equal(machine->free_bytes, 200000 * 4096);
+	assert_int_equal(machine->anon_bytes, 1024 * 4096);
+	assert_true(machine->shmem_bytes == 600000ULL * 4096);
+	assert_int_equal(machine->dirty_bytes, 11 * 4096);
+	assert_int_equal(machine->slab_bytes, 15 * 4096);
+	assert_int_equal(machine->zone_count, 1);
+	assert_int_equal(machine->zones[0].free_pages, 256);
+	assert_int_equal(machine->zones[0].min_pages, 512);
+	assert_false(machine->nodes_left_out);
+	scene_close(&scene);
+}
+
+static void what_was_free_and_of_no_use_is_told_with_a_report(void **state)
+{
+	struct incident *incident;
+	struct scene scene;
+
+	(void)state;
+	scene_open(&scene);
+	incident = judged_global(&scene);
+	assert_int_equal(given(&scene, incident, "zone-exhausted")->confidence, CONFIDENCE_CERTAIN);
+	assert_null(given(&scene, incident, "host-exhausted"));
+	assert_string_equal(given(&scene, incident, "tmpfs-held")->claim,
+		"2.29 GiB of the 4.00 GiB of RAM are tmpfs files or shared memory: a file in a tmpfs stays when processes are killed.");
+	incident->log.machine.free_bytes = 256 * 4096;
+	assert_null(given(&scene, incident, "zone-exhausted"));
+	assert_int_equal(given(&scene, incident, "host-exhausted")->confidence, CONFIDENCE_CERTAIN);
+	/* Without it there is no more than a guess. */
+	incident->log.joined = false;
+	incident->host.free_bytes = 2ULL << 30;
+	assert_int_equal(
+		given(&scene, incident, "host-exhausted")->confidence, CONFIDENCE_POSSIBLE);
+	assert_null(given(&scene, incident, "tmpfs-held"));
+	scene_close(&scene);
+}
+
 static void lines_of_others_cost_no_report(void **state)
 {
 	struct scene scene;
@@ -369,6 +449,8 @@ int main(void)
 		cmocka_unit_test(a_report_in_parts_brings_what_it_has),
 		cmocka_unit_test(the_others_of_a_group_and_other_kills_are_passed_over),
 		cmocka_unit_test(old_reports_give_way_and_are_not_taken_for_new_ones),
+		cmocka_unit_test(the_machines_memory_comes_with_the_report),
+		cmocka_unit_test(what_was_free_and_of_no_use_is_told_with_a_report),
 		cmocka_unit_test(lines_of_others_cost_no_report),
 	};
 

@@ -269,12 +269,12 @@ static void check_folded(const struct dialect *dialect, const struct incident *b
 		incident->candidate_total != bare->candidate_total ||
 		incident->order != bare->order || incident->gfp_mask != bare->gfp_mask ||
 		incident->log.limit_level != bare->log.limit_level ||
-		incident->log.zone_count != bare->log.zone_count)
+		incident->log.machine.zone_count != bare->log.machine.zone_count)
 		fail_msg(
 			"%s, %s at %zu: %u victims, %u rows, order %d, gfp 0x%x, limit %d, %u zones",
 			dialect->name, how, width, incident->victim_count,
 			incident->candidate_total, incident->order, incident->gfp_mask,
-			incident->log.limit_level, incident->log.zone_count);
+			incident->log.limit_level, incident->log.machine.zone_count);
 	if (memcmp(&incident->victims[0].task, &bare->victims[0].task,
 		    sizeof(bare->victims[0].task)) != 0)
 		fail_msg("%s, %s at %zu: the victim differs: %u %s anon %lld unknown 0x%x vm %llu",

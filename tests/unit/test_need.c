@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <malloc.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -143,5 +144,7 @@ int main(void)
 		cmocka_unit_test(a_size_that_was_asked_for_stays),
 	};
 
+	/* Each table is mapped anew, not put where an earlier one was. */
+	mallopt(M_MMAP_THRESHOLD, 128 * 1024);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

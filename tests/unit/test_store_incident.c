@@ -60,7 +60,7 @@ static void fill_everything(void)
 	incident.source = INCIDENT_IMPORTED;
 	for (size_t i = 1; i < store_field_table_count; i++) {
 		random_table(&store_field_tables[i], &incident);
-		incident.log.zone_count = INCIDENT_ZONES;
+		incident.log.machine.zone_count = INCIDENT_ZONES;
 	}
 	random_log(&incident);
 	incident.growth.to_ns = 1ULL << 50;

@@ -106,14 +106,14 @@ static void test_a_store_from_before_logs_is_of_traced_incidents(void **state)
 	made_open(&made);
 	made_run(&made);
 	incident.source = INCIDENT_IMPORTED;
-	incident.log.zone_count = 2;
-	incident.log.zones[1].free_pages = 7;
+	incident.log.machine.zone_count = 2;
+	incident.log.machine.zones[1].free_pages = 7;
 	made_put(&made, &incident, &moment);
 	made_close(&made);
 	assert_loads(&made, 1);
 	assert_loads(&made, 2);
 	assert_true(same_incident(&incident, &captured.incident));
-	assert_int_equal(captured.incident.log.zones[1].free_pages, 7);
+	assert_int_equal(captured.incident.log.machine.zones[1].free_pages, 7);
 	made_remove(&made);
 }
 
@@ -127,8 +127,8 @@ static void test_a_log_that_points_nowhere_is_damage(void **state)
 	incident = fix_incident;
 	incident.source = INCIDENT_IMPORTED;
 	incident.log.limit_level = 1;
-	incident.log.zone_count = 1;
-	incident.log.zones[0].order_count = ZONE_ORDERS;
+	incident.log.machine.zone_count = 1;
+	incident.log.machine.zones[0].order_count = ZONE_ORDERS;
 	made_put(&made, &incident, &moment);
 	made_close(&made);
 	assert_loads(&made, 1);
@@ -146,7 +146,7 @@ static void test_a_log_that_points_nowhere_is_damage(void **state)
 		assert_true(captured.damaged);
 		assert_in_range(
 			captured.incident.log.limit_level + 1, 0, captured.incident.level_count);
-		assert_in_range(captured.incident.log.zones[0].order_count, 0, ZONE_ORDERS);
+		assert_in_range(captured.incident.log.machine.zones[0].order_count, 0, ZONE_ORDERS);
 		store_close(store);
 	}
 	/* Without its row it is still no traced one. */
@@ -156,7 +156,7 @@ static void test_a_log_that_points_nowhere_is_damage(void **state)
 	assert_int_equal(store_load(store, 1, &captured), 0);
 	assert_true(captured.damaged);
 	assert_int_equal(captured.incident.source, INCIDENT_IMPORTED);
-	assert_true(captured.incident.log.shmem_bytes == UNKNOWN_U64);
+	assert_true(captured.incident.log.machine.shmem_bytes == UNKNOWN_U64);
 	store_close(store);
 	made_remove(&made);
 }

@@ -291,12 +291,13 @@ static void some_memory(void)
 	stat->slab_bytes = share_of(GIB);
 	stat->file_dirty_bytes = share_of(GIB);
 	stat->file_writeback_bytes = share_of(GIB);
-	log->anon_bytes = share_of(16 * GIB);
-	log->file_bytes = share_of(16 * GIB);
-	log->shmem_bytes = share_of(16 * GIB);
-	log->slab_bytes = share_of(16 * GIB);
-	log->dirty_bytes = share_of(16 * GIB);
-	log->kernel_stack_bytes = log->pagetables_bytes = log->unevictable_bytes = UNKNOWN_U64;
+	log->machine.anon_bytes = share_of(16 * GIB);
+	log->machine.file_bytes = share_of(16 * GIB);
+	log->machine.shmem_bytes = share_of(16 * GIB);
+	log->machine.slab_bytes = share_of(16 * GIB);
+	log->machine.dirty_bytes = share_of(16 * GIB);
+	log->machine.kernel_stack_bytes = log->machine.pagetables_bytes =
+		log->machine.unevictable_bytes = UNKNOWN_U64;
 }
 
 static void some_log(void)
@@ -314,12 +315,12 @@ static void some_log(void)
 	log->family_largest_pages = log->family_pages / (1 + random_below(6));
 	log->family_from_anon = one_in(2);
 	strcpy(log->family_comm, "worker");
-	log->zone_count = (unsigned int)random_below(3);
-	for (unsigned int i = 0; i < log->zone_count; i++) {
-		strcpy(log->zones[i].name, i ? "HighMem" : "Normal");
-		log->zones[i].free_pages = share_of(8 * GIB) / PAGE;
-		log->zones[i].min_pages = share_of(GIB / 16) / PAGE;
-		log->zones[i].cma_pages = log->zones[i].highatomic_pages = 0;
+	log->machine.zone_count = (unsigned int)random_below(3);
+	for (unsigned int i = 0; i < log->machine.zone_count; i++) {
+		strcpy(log->machine.zones[i].name, i ? "HighMem" : "Normal");
+		log->machine.zones[i].free_pages = share_of(8 * GIB) / PAGE;
+		log->machine.zones[i].min_pages = share_of(GIB / 16) / PAGE;
+		log->machine.zones[i].cma_pages = log->machine.zones[i].highatomic_pages = 0;
 	}
 }
 
@@ -390,7 +391,8 @@ static void some_incident(void)
 	some_people();
 	some_memory();
 	some_history();
-	if (incident.source == INCIDENT_IMPORTED)
+	incident.log.joined = incident.source == INCIDENT_TRACED && one_in(3);
+	if (incident_is_logged(&incident))
 		some_log();
 	if (incident.source == INCIDENT_SELF)
 		some_looks();
@@ -424,19 +426,19 @@ static void forget_memory(uint32_t fact)
 		without.stat.anon_bytes = UNKNOWN_U64;
 		break;
 	case FACT_MACHINE_SHMEM:
-		without.log.shmem_bytes = UNKNOWN_U64;
+		without.log.machine.shmem_bytes = UNKNOWN_U64;
 		break;
 	case FACT_MACHINE_SLAB:
-		without.log.slab_bytes = UNKNOWN_U64;
+		without.log.machine.slab_bytes = UNKNOWN_U64;
 		break;
 	case FACT_MACHINE_DIRTY:
-		without.log.dirty_bytes = UNKNOWN_U64;
+		without.log.machine.dirty_bytes = UNKNOWN_U64;
 		break;
 	case FACT_MACHINE_HUGETLB:
 		without.host.hugetlb_bytes = UNKNOWN_U64;
 		break;
 	case FACT_MACHINE_PARTS:
-		without.log.file_bytes = UNKNOWN_U64;
+		without.log.machine.file_bytes = UNKNOWN_U64;
 		break;
 	default:
 		fail_msg("no test takes fact 0x%x away", fact);
@@ -485,6 +487,15 @@ static void forget(uint32_t fact)
 	}
 }
 
+/* Given by one row or another, of which each rests on less than all of its facts. */
+static bool has_alternatives(const char *id)
+{
+	bool either = !strcmp(id, "zone-exhausted") || !strcmp(id, "host-exhausted");
+
+	return !strcmp(id, "fork-family") || !strcmp(id, "repeated") ||
+	       (either && incident.log.joined);
+}
+
 /* That one of the rows of its id whose facts are all there: the one that gave it. */
 static void take_facts_away(const char *id)
 {
@@ -492,18 +503,19 @@ static void take_facts_away(const char *id)
 
 	for (const struct verdict_rule *row = &verdict_rules[row_of(id)];
 		row < verdict_rules + verdict_rule_count && !strcmp(row->id, id); row++) {
-		bool of_log = row->needs & FACT_LOG, of_looks = row->needs & FACT_LOOKS;
+		bool of_log = row->needs & (FACT_LOG | FACT_ACCOUNT),
+		     of_looks = row->needs & FACT_LOOKS;
 
 		/* An alternative that rests on other facts may hold without these. */
-		if (of_log != (incident.source == INCIDENT_IMPORTED && judgement.limit_level < 0) ||
-			(of_looks && incident.source != INCIDENT_SELF) ||
-			!strcmp(id, "fork-family") || !strcmp(id, "repeated"))
+		if (of_log != (incident_is_logged(&incident) && judgement.limit_level < 0) ||
+			(of_looks && incident.source != INCIDENT_SELF) || has_alternatives(id))
 			continue;
 		for (uint32_t fact = 1; fact && fact <= row->needs; fact <<= 1) {
 			static struct judgement less;
 
 			/* Who tells of it is no fact that could be missing. */
-			if (!(row->needs & fact & ~(uint32_t)(FACT_LOG | FACT_LOOKS)))
+			if (!(row->needs & fact &
+				    ~(uint32_t)(FACT_LOG | FACT_ACCOUNT | FACT_LOOKS)))
 				continue;
 			forget(fact);
 			judge_incident(&without, &host, &coverage, &less);

@@ -229,6 +229,12 @@ static void host_exhausted(void **state)
 	assert_null(given(&scene, "host-larger-than-limit"));
 	assert_null(given(&scene, "zone-exhausted"));
 	assert_null(given(&scene, "node-bound"));
+	/* More is free than the victim can have given back, and nothing tells why it was of no use.
+	 */
+	scene.incident->host.free_bytes = 8 * GIB;
+	verdict = given(&scene, "host-exhausted");
+	assert_int_equal(verdict->confidence, CONFIDENCE_POSSIBLE);
+	assert_true(has_evidence(verdict, "more than the victims gave back"));
 	scene.incident->host.swap_total_bytes = 0;
 	assert_string_equal(given(&scene, "host-exhausted")->claim,
 		"The machine itself was out of memory (16.0 GiB of RAM, no swap); no cgroup's limit was hit.");

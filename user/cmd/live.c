@@ -173,7 +173,7 @@ static int open_incidents(struct watch *watch)
 	};
 
 	if (options.kmsg)
-		watch->joiner = joiner_new(watch_report, watch);
+		watch->joiner = joiner_new(options.host->page_size, watch_report, watch);
 	watch->incidents = incidents_new(&options, watch->names.processes, watch->names.cgroups);
 	if (!watch->incidents || (options.kmsg && !watch->joiner)) {
 		fprintf(stderr, "oomsnoop: no memory for the tables: %s\n", strerror(errno));

@@ -194,7 +194,7 @@ static void judge_limit_of_log(
 	const struct incident_log *log = &incident->log;
 
 	ret->scope = log->has_scope ? scope_of_constraint(incident->constraint) : SCOPE_UNKNOWN;
-	if (ret->scope == SCOPE_GLOBAL && !log->has_constraint && log->nodes_left_out) {
+	if (ret->scope == SCOPE_GLOBAL && !log->has_constraint && log->machine.nodes_left_out) {
 		bool policy = incident->nodemask != UNKNOWN_U64 &&
 			      incident->mems_allowed != UNKNOWN_U64 &&
 			      incident->nodemask != incident->mems_allowed;

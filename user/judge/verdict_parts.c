@@ -125,3 +125,16 @@ uint64_t kernel_memory_bytes(const struct scene *scene)
 							: sum + known_bytes(parts[i]);
 	return sum;
 }
+
+uint64_t victims_bytes(const struct scene *scene)
+{
+	uint64_t pages = 0;
+
+	for (unsigned int i = 0; i < scene->incident->victim_count; i++) {
+		const int64_t *rss = scene->incident->victims[i].task.rss_pages;
+
+		for (int kind = EV_RSS_FILE; kind <= EV_RSS_SHMEM; kind++)
+			pages += kind != EV_RSS_SWAP && rss[kind] > 0 ? (uint64_t)rss[kind] : 0;
+	}
+	return pages * scene->host->page_size;
+}

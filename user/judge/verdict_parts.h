@@ -57,6 +57,9 @@ static inline uint64_t less_bytes(uint64_t bytes, uint64_t by)
 	return bytes > by ? bytes - by : 0;
 }
 
+/* Of all memory: with more of it free it was not the machine that ran out. */
+#define FREE_SHARE 16
+
 /* A share of the whole that is worth a sentence. */
 static inline bool is_most(uint64_t part, uint64_t whole)
 {
@@ -80,5 +83,8 @@ const char *stat_when_text(const struct scene *scene);
 const char *seen_text(const struct scene *scene);
 /* Of what was noticed from within the cgroup: what shows that it was this limit. */
 const char *self_limit_text(const struct scene *scene);
+
+/* What the victims had in RAM. */
+uint64_t victims_bytes(const struct scene *scene);
 
 #endif /* OOMSNOOP_JUDGE_VERDICT_PARTS_H */

@@ -21,22 +21,22 @@ const struct verdict_rule verdict_rules[] = {
 	INCIDENT("limit-lowered", EXCLUDES_NONE, FACT_LIMIT | FACT_LIMIT_USE, rule_limit_lowered),
 	INCIDENT("no-victim", EXCLUDES_NONE, 0, rule_no_victim),
 	INCIDENT("node-bound", EXCLUDES_LIMIT, FACT_SCOPE, rule_node_bound),
-	INCIDENT(
-		"zone-exhausted", EXCLUDES_LIMIT, FACT_SCOPE | FACT_LOG | FACT_RAM, rule_log_zones),
+	INCIDENT("zone-exhausted", EXCLUDES_LIMIT, FACT_SCOPE | FACT_ACCOUNT | FACT_RAM,
+		rule_log_zones),
 	INCIDENT("zone-exhausted", EXCLUDES_LIMIT, FACT_SCOPE | FACT_ORDER, rule_order),
 	INCIDENT("hugetlb-held", EXCLUDES_HOLDER, FACT_SCOPE | FACT_RAM | FACT_MACHINE_HUGETLB,
 		rule_hugetlb),
 	INCIDENT("tmpfs-held", EXCLUDES_HOLDER, FACT_LIMIT | FACT_STAT | FACT_SHMEM, rule_tmpfs),
 	INCIDENT("tmpfs-held", EXCLUDES_HOLDER,
-		FACT_SCOPE | FACT_LOG | FACT_RAM | FACT_MACHINE_SHMEM, rule_log_tmpfs),
+		FACT_SCOPE | FACT_ACCOUNT | FACT_RAM | FACT_MACHINE_SHMEM, rule_log_tmpfs),
 	INCIDENT("kernel-memory-held", EXCLUDES_HOLDER, FACT_LIMIT | FACT_STAT | FACT_KERNEL,
 		rule_kernel_memory),
 	INCIDENT("kernel-memory-held", EXCLUDES_HOLDER,
-		FACT_SCOPE | FACT_LOG | FACT_RAM | FACT_MACHINE_SLAB, rule_log_kernel_memory),
+		FACT_SCOPE | FACT_ACCOUNT | FACT_RAM | FACT_MACHINE_SLAB, rule_log_kernel_memory),
 	INCIDENT("page-cache-dirty", EXCLUDES_HOLDER, FACT_LIMIT | FACT_STAT | FACT_DIRTY,
 		rule_dirty),
 	INCIDENT("page-cache-dirty", EXCLUDES_HOLDER,
-		FACT_SCOPE | FACT_LOG | FACT_RAM | FACT_MACHINE_DIRTY, rule_log_dirty),
+		FACT_SCOPE | FACT_ACCOUNT | FACT_RAM | FACT_MACHINE_DIRTY, rule_log_dirty),
 	INCIDENT("fork-family", EXCLUDES_NONE, FACT_HISTORY, rule_family_holds),
 	INCIDENT("fork-family", EXCLUDES_NONE, FACT_HISTORY | FACT_USAGE_HISTORY, rule_family_grew),
 	INCIDENT("fork-family", EXCLUDES_NONE, FACT_SCOPE | FACT_LOG, rule_log_family),
@@ -51,7 +51,8 @@ const struct verdict_rule verdict_rules[] = {
 	INCIDENT("ancestor-limit", EXCLUDES_LIMIT, FACT_SCOPE | FACT_LIMIT | FACT_LIMIT_USE,
 		rule_ancestor_limit),
 	INCIDENT("host-exhausted", EXCLUDES_LIMIT, FACT_SCOPE | FACT_RAM, rule_host_exhausted),
-	INCIDENT("host-exhausted", EXCLUDES_LIMIT, FACT_SCOPE | FACT_LOG | FACT_RAM, rule_log_host),
+	INCIDENT("host-exhausted", EXCLUDES_LIMIT, FACT_SCOPE | FACT_ACCOUNT | FACT_RAM,
+		rule_log_host),
 	INCIDENT("limit-not-here", EXCLUDES_LIMIT, FACT_LOOKS, rule_limit_not_here),
 	INCIDENT("victim-uncertain", EXCLUDES_SEEN, FACT_LOOKS, rule_victim_uncertain),
 	INCIDENT("victim-not-seen", EXCLUDES_SEEN, FACT_LOOKS, rule_victim_not_seen),
@@ -65,7 +66,7 @@ const struct verdict_rule verdict_rules[] = {
 	INCIDENT("no-process-holds-it", EXCLUDES_HOLDER, FACT_LIMIT | FACT_STAT | FACT_UNEXPLAINED,
 		rule_unexplained),
 	INCIDENT("no-process-holds-it", EXCLUDES_HOLDER,
-		FACT_SCOPE | FACT_LOG | FACT_RAM | FACT_MACHINE_PARTS, rule_log_unexplained),
+		FACT_SCOPE | FACT_ACCOUNT | FACT_RAM | FACT_MACHINE_PARTS, rule_log_unexplained),
 	INCIDENT("repeated", EXCLUDES_NONE, FACT_LIMIT, rule_repeated),
 	INCIDENT("repeated", EXCLUDES_NONE, FACT_LOG | FACT_VICTIM, rule_repeated_name),
 	INCIDENT("host-larger-than-limit", EXCLUDES_NONE, FACT_LIMIT | FACT_LIMIT_USE | FACT_RAM,
@@ -130,18 +131,19 @@ static uint32_t facts_of_limit(const struct scene *scene)
 
 static uint32_t facts_of_machine(const struct scene *scene)
 {
-	const struct incident_log *log = &scene->incident->log;
+	const struct incident_machine *machine = &scene->incident->log.machine;
 	const struct host_memory *host = &scene->incident->host;
 	uint32_t ret = fact_if(is_known(host->total_bytes), FACT_RAM) |
 		       fact_if(is_known(host->hugetlb_bytes), FACT_MACHINE_HUGETLB);
 
-	if (!scene_is_imported(scene))
+	ret |= fact_if(scene_is_imported(scene), FACT_LOG);
+	if (!incident_is_logged(scene->incident))
 		return ret;
-	return ret | FACT_LOG | fact_if(is_known(log->shmem_bytes), FACT_MACHINE_SHMEM) |
-	       fact_if(is_known(log->slab_bytes), FACT_MACHINE_SLAB) |
-	       fact_if(is_known(log->dirty_bytes), FACT_MACHINE_DIRTY) |
-	       fact_if(is_known(log->anon_bytes) && is_known(log->file_bytes) &&
-			       is_known(log->slab_bytes),
+	return ret | FACT_ACCOUNT | fact_if(is_known(machine->shmem_bytes), FACT_MACHINE_SHMEM) |
+	       fact_if(is_known(machine->slab_bytes), FACT_MACHINE_SLAB) |
+	       fact_if(is_known(machine->dirty_bytes), FACT_MACHINE_DIRTY) |
+	       fact_if(is_known(machine->anon_bytes) && is_known(machine->file_bytes) &&
+			       is_known(machine->slab_bytes),
 		       FACT_MACHINE_PARTS);
 }
 

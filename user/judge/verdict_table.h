@@ -54,8 +54,8 @@ enum verdict_fact {
 	FACT_UNEXPLAINED = 1 << 12, /* there: all parts, so that a rest can be told */
 	FACT_HISTORY = 1 << 13, /* a history of the minutes before */
 	FACT_USAGE_HISTORY = 1 << 14, /* that of the usage, too */
-	FACT_LOG = 1 << 15, /* the kernel's report is what tells of it */
-	FACT_MACHINE_SHMEM = 1 << 16, /* in that, of the machine */
+	FACT_LOG = 1 << 15, /* the kernel's report alone tells of it */
+	FACT_MACHINE_SHMEM = 1 << 16, /* in the kernel's report, of the machine */
 	FACT_MACHINE_SLAB = 1 << 17,
 	FACT_MACHINE_DIRTY = 1 << 18,
 	FACT_MACHINE_HUGETLB = 1 << 19, /* of the machine, whoever tells it */
@@ -65,6 +65,7 @@ enum verdict_fact {
 	FACT_OOM_BEFORE = 1 << 23, /* of a kill: an OOM kill there before it */
 	FACT_TMPFS = 1 << 24, /* of a fault: how full the tmpfs was */
 	FACT_HIGH = 1 << 25, /* a level with memory.high, its usage, and how often it was passed */
+	FACT_ACCOUNT = 1 << 26, /* the kernel's report of it, alone or joined to what was traced */
 };
 
 struct verdict_rule {

@@ -254,18 +254,9 @@ bool rule_dirty(const struct scene *scene, struct verdict *verdict)
  * yet to fall: what the victims hand back is nobody's for a moment. */
 static uint64_t handed_back_bytes(const struct scene *scene)
 {
-	const struct incident *incident = scene->incident;
-	uint64_t pages = 0;
-
-	if (incident->stat_at_kill || incident->source == INCIDENT_IMPORTED || scene_is_self(scene))
+	if (scene->incident->stat_at_kill || scene_is_imported(scene) || scene_is_self(scene))
 		return 0;
-	for (unsigned int i = 0; i < incident->victim_count; i++) {
-		const int64_t *rss = incident->victims[i].task.rss_pages;
-
-		for (int kind = EV_RSS_FILE; kind <= EV_RSS_SHMEM; kind++)
-			pages += kind != EV_RSS_SWAP && rss[kind] > 0 ? (uint64_t)rss[kind] : 0;
-	}
-	return pages * scene->host->page_size;
+	return victims_bytes(scene);
 }
 
 bool rule_unexplained(const struct scene *scene, struct verdict *verdict)

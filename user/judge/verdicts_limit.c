@@ -6,6 +6,7 @@
 #include "judge/limit.h"
 #include "judge/verdict_rules.h"
 #include "judge/whose.h"
+#include "judge/zones.h"
 
 static bool is_limited(const struct scene *scene, const struct incident_level *level)
 {
@@ -117,20 +118,35 @@ static const char *swap_text(const struct host_memory *memory)
 	return text;
 }
 
+/* The victims' memory may be back, but they had no more than that: the rest was free at the kill,
+ * and of no use. */
+static bool too_much_is_free(const struct scene *scene)
+{
+	const struct host_memory *memory = &scene->incident->host;
+	uint64_t back = victims_bytes(scene);
+
+	return scene->ret->has_held && memory->free_bytes != UNKNOWN_U64 &&
+	       memory->free_bytes > back &&
+	       memory->free_bytes - back > memory->total_bytes / FREE_SHARE;
+}
+
 bool rule_host_exhausted(const struct scene *scene, struct verdict *verdict)
 {
 	const struct host_memory *memory = &scene->incident->host;
 	enum confidence confidence = CONFIDENCE_CERTAIN;
 	bool kthread = scene->incident->trigger_flags & EV_CONTEXT_KTHREAD;
 
-	/* A log shows the zones, which tell more: rule_log_host(). */
-	if (scene->ret->scope != SCOPE_GLOBAL || scene->ret->manual || scene_is_imported(scene))
+	/* The kernel's report shows the zones, which tell more: rule_log_host(). */
+	if (scene->ret->scope != SCOPE_GLOBAL || scene->ret->manual || scene_is_imported(scene) ||
+		judge_zones_known(scene->incident))
 		return false;
 	/* An order above 0 can fail with memory free: that is another verdict. */
 	if (incident_order_known(scene->incident) && scene->incident->order > 0)
 		return false;
 	if (scene->ret->scope_inferred)
 		confidence = kthread ? CONFIDENCE_POSSIBLE : CONFIDENCE_LIKELY;
+	if (too_much_is_free(scene))
+		confidence = CONFIDENCE_POSSIBLE;
 	verdict->confidence = confidence;
 	verdict_claim(verdict,
 		"The machine itself was out of memory (%s of RAM%s); no cgroup's limit was hit.",
@@ -140,6 +156,9 @@ bool rule_host_exhausted(const struct scene *scene, struct verdict *verdict)
 	if (memory->swap_total_bytes && memory->swap_total_bytes != UNKNOWN_U64)
 		verdict_evidence(verdict, "swap %s, free %s just after the kill",
 			size_text(memory->swap_total_bytes), size_text(memory->swap_free_bytes));
+	if (too_much_is_free(scene))
+		verdict_evidence(verdict,
+			"that is more than the victims gave back: one zone of memory may have been full, which the kernel's log would show");
 	if (scene->ret->scope_inferred)
 		verdict_evidence(verdict, "no level of the cgroup chain is at its limit");
 	if (scene->ret->scope_inferred && kthread)
@@ -167,14 +186,14 @@ bool rule_host_larger(const struct scene *scene, struct verdict *verdict)
 /* What the log shows is of the allowed nodes only, but for the machine's free pages. */
 static void evidence_of_nodes(const struct scene *scene, struct verdict *verdict)
 {
-	const struct incident_log *log = &scene->incident->log;
-	uint64_t here = 0, all = scene->incident->host.free_bytes;
+	const struct incident_machine *machine = &scene->incident->log.machine;
+	uint64_t here = 0, all = incident_free_bytes(scene->incident);
 
-	if (!scene_is_imported(scene) || !log->nodes_left_out || all == UNKNOWN_U64)
+	if (!incident_is_logged(scene->incident) || !machine->nodes_left_out || all == UNKNOWN_U64)
 		return;
-	for (unsigned int i = 0; i < log->zone_count; i++)
-		if (log->zones[i].free_pages != UNKNOWN_U64)
-			here += pages_to_bytes(scene, log->zones[i].free_pages);
+	for (unsigned int i = 0; i < machine->zone_count; i++)
+		if (machine->zones[i].free_pages != UNKNOWN_U64)
+			here += pages_to_bytes(scene, machine->zones[i].free_pages);
 	if (here <= all)
 		verdict_evidence(verdict, "free on the nodes allowed: %s; on others: %s",
 			size_text(here), size_text(all - here));
@@ -206,9 +225,9 @@ bool rule_order(const struct scene *scene, struct verdict *verdict)
 {
 	const struct incident *incident = scene->incident;
 
-	/* A log shows the zones: rule_log_zones(). */
-	if (scene_is_imported(scene) || incident->order <= 0 || incident->order > 63 ||
-		scene->ret->scope == SCOPE_MEMCG)
+	/* The kernel's report shows the zones: rule_log_zones(). */
+	if (scene_is_imported(scene) || judge_zones_known(incident) || incident->order <= 0 ||
+		incident->order > 63 || scene->ret->scope == SCOPE_MEMCG)
 		return false;
 	verdict->confidence = CONFIDENCE_LIKELY;
 	verdict_claim(verdict,

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Verdicts that rest on the kernel's own account in a log: which zones had room for the request,
- * and which processes and uses of memory hold what. Source of the arithmetic: mm/page_alloc.c
+ * Verdicts that rest on the kernel's own account, out of a log or joined to what was traced: which
+ * zones had room for the request, and which processes and uses of memory hold what. Source of the
+ * arithmetic: mm/page_alloc.c
  * __zone_watermark_ok(), include/linux/gfp.h gfp_zone().
  */
 #include <stdio.h>
@@ -16,9 +17,8 @@
 #define GFP_ZONE_DMA32 0x4u
 #define GFP_ZONE_MOVABLE 0x8u
 
-/* Of all memory: with more of it free it was not the machine that ran out. */
-#define FREE_SHARE 16
 #define FAMILY_MIN 3
+#define AT_THE_KILL "at the kill" /* as the kernel printed it, see when_text() */
 /* A sum that is so far above the whole counts pages more than once. */
 #define TOO_MUCH_SHARE 8
 
@@ -53,7 +53,7 @@ struct request {
 	bool movable;
 	unsigned int order;
 	bool highmem; /* the machine has such a zone */
-	bool dma; /* and that */
+	bool dma, dma32; /* and those */
 };
 
 static struct request request_of(const struct incident *incident)
@@ -61,12 +61,18 @@ static struct request request_of(const struct incident *incident)
 	const struct incident_log *log = &incident->log;
 	struct request ret = {.class = class_of_request(incident->gfp_mask),
 		.movable = incident->gfp_mask & GFP_ZONE_MOVABLE,
-		.order = log->has_order && incident->order > 0 ? (unsigned int)incident->order : 0};
+		.order = incident_order_known(incident) && incident->order > 0
+				 ? (unsigned int)incident->order
+				 : 0};
 
-	for (unsigned int i = 0; i < log->zone_count; i++) {
-		ret.highmem |= class_of(&log->zones[i]) == ZONE_HIGHMEM;
-		ret.dma |= class_of(&log->zones[i]) == ZONE_DMA;
+	for (unsigned int i = 0; i < log->machine.zone_count; i++) {
+		ret.highmem |= class_of(&log->machine.zones[i]) == ZONE_HIGHMEM;
+		ret.dma |= class_of(&log->machine.zones[i]) == ZONE_DMA;
+		ret.dma32 |= class_of(&log->machine.zones[i]) == ZONE_DMA32;
 	}
+	/* A kernel without HighMem has no higher zone for it. */
+	if (ret.class == ZONE_HIGHMEM && !ret.highmem)
+		ret.class = ZONE_NORMAL;
 	return ret;
 }
 
@@ -75,27 +81,26 @@ static bool may_use(const struct incident_zone *zone, const struct request *requ
 	return class_of(zone) <= request->class;
 }
 
-/* lowmem_reserve[] has a place for each class of zones that the kernel was built with. Only where
- * there is HighMem are those above Normal worth a difference. */
+/* lowmem_reserve[] has a place for each class of zones that the kernel was built with. Where none
+ * of the zones tells the place of Normal, the last will do: above Normal only HighMem and Movable
+ * are worth a difference. */
+static unsigned int place_of_normal(const struct incident_zone *zone, const struct request *request)
+{
+	if (request->dma32 || request->highmem)
+		return request->dma + request->dma32;
+	return zone->reserve_count - 1;
+}
+
 static uint64_t kept_back(const struct incident_zone *zone, const struct request *request)
 {
-	unsigned int at;
+	unsigned int at = zone->reserve_count - 1;
 
-	if (!zone->reserve_count)
+	if (!zone->reserve_count || request->class == ZONE_DMA)
 		return 0;
-	switch (request->class) {
-	case ZONE_DMA:
-		return 0;
-	case ZONE_DMA32:
-		at = request->dma ? 1 : 0;
-		break;
-	case ZONE_NORMAL:
-		at = request->highmem ? (request->dma ? 1 : 0) : zone->reserve_count - 1;
-		break;
-	default:
-		at = zone->reserve_count - 1;
-		break;
-	}
+	if (request->class == ZONE_DMA32)
+		at = request->dma;
+	else if (request->class == ZONE_NORMAL)
+		at = place_of_normal(zone, request);
 	return at < zone->reserve_count && at < ZONE_LISTS ? zone->reserve_pages[at] : 0;
 }
 
@@ -129,14 +134,20 @@ static bool has_piece(const struct incident_zone *zone, const struct request *re
 	return false;
 }
 
+bool judge_zones_known(const struct incident *incident)
+{
+	return incident_is_logged(incident) && incident->log.machine.zone_count &&
+	       (incident->has_oc || incident->log.has_gfp);
+}
+
 bool judge_zone_room(const struct incident *incident, unsigned int index, struct zone_room *ret)
 {
 	const struct incident_log *log = &incident->log;
-	const struct incident_zone *zone = &log->zones[index];
+	const struct incident_zone *zone = &log->machine.zones[index];
 	struct request request;
 
-	if (!log->has_gfp || index >= log->zone_count || zone->free_pages == UNKNOWN_U64 ||
-		zone->min_pages == UNKNOWN_U64)
+	if (!judge_zones_known(incident) || index >= log->machine.zone_count ||
+		zone->free_pages == UNKNOWN_U64 || zone->min_pages == UNKNOWN_U64)
 		return false;
 	request = request_of(incident);
 	ret->usable = may_use(zone, &request);
@@ -149,15 +160,27 @@ bool judge_zone_room(const struct incident *incident, unsigned int index, struct
 
 struct zones {
 	uint64_t here_pages, elsewhere_pages; /* free: where the request may go, and where not */
+	uint64_t unshown_pages; /* of elsewhere: in zones that the report leaves out */
 	uint64_t cma_pages; /* free where it may go, but for movable memory only */
 	bool room, piece; /* some zone has room; one of those has a piece of the size asked for */
 };
 
-static void look(const struct incident_log *log, const struct request *request, struct zones *ret)
+/* Since 6.1 the report leaves out the zones above the one asked for: what is free in them is in the
+ * machine's sum alone. */
+static uint64_t unshown_pages(const struct incident_machine *machine, uint64_t shown, uint32_t page)
 {
+	if (machine->free_bytes == UNKNOWN_U64 || machine->nodes_left_out || machine->zones_dropped)
+		return 0;
+	return less_bytes(machine->free_bytes / page, shown);
+}
+
+static void look(const struct scene *scene, const struct request *request, struct zones *ret)
+{
+	const struct incident_machine *machine = &scene->incident->log.machine;
+
 	memset(ret, 0, sizeof(*ret));
-	for (unsigned int i = 0; i < log->zone_count; i++) {
-		const struct incident_zone *zone = &log->zones[i];
+	for (unsigned int i = 0; i < machine->zone_count; i++) {
+		const struct incident_zone *zone = &machine->zones[i];
 
 		if (!may_use(zone, request)) {
 			ret->elsewhere_pages += known_bytes(zone->free_pages);
@@ -171,6 +194,9 @@ static void look(const struct incident_log *log, const struct request *request, 
 		ret->room = true;
 		ret->piece |= has_piece(zone, request);
 	}
+	ret->unshown_pages = unshown_pages(
+		machine, ret->here_pages + ret->elsewhere_pages, scene->host->page_size);
+	ret->elsewhere_pages += ret->unshown_pages;
 }
 
 /* --- claims about the machine --- */
@@ -178,12 +204,12 @@ static void look(const struct incident_log *log, const struct request *request, 
 static void evidence_of_zones(const struct scene *scene, struct verdict *verdict,
 	const struct request *request, bool usable)
 {
-	const struct incident_log *log = &scene->incident->log;
+	const struct incident_machine *machine = &scene->incident->log.machine;
 	unsigned int told = 0;
 
 	/* The highest ones first: those are the largest. */
-	for (unsigned int i = log->zone_count; i-- > 0 && told < 3;) {
-		const struct incident_zone *zone = &log->zones[i];
+	for (unsigned int i = machine->zone_count; i-- > 0 && told < 3;) {
+		const struct incident_zone *zone = &machine->zones[i];
 		uint64_t back = kept_back(zone, request), aside = set_aside(zone, request);
 		char node[24] = "", kept[40] = "", set[40] = "";
 
@@ -224,11 +250,6 @@ static const char *why_no_room(const struct zones *zones, uint64_t all_pages)
 	return NULL;
 }
 
-static bool zones_tell(const struct incident *incident)
-{
-	return incident->log.zone_count && incident->log.has_gfp;
-}
-
 static bool is_of_machine(const struct scene *scene)
 {
 	return scene->ret->scope == SCOPE_GLOBAL && !scene->ret->manual;
@@ -242,9 +263,9 @@ bool rule_log_zones(const struct scene *scene, struct verdict *verdict)
 	struct zones zones;
 	const char *why;
 
-	if (!is_of_machine(scene) || !zones_tell(incident))
+	if (!is_of_machine(scene) || !judge_zones_known(incident))
 		return false;
-	look(&incident->log, &request, &zones);
+	look(scene, &request, &zones);
 	why = why_no_room(&zones, all_pages);
 	if (!why)
 		return false;
@@ -258,6 +279,10 @@ bool rule_log_zones(const struct scene *scene, struct verdict *verdict)
 		size_text(pages_to_bytes(scene, zones.here_pages + zones.elsewhere_pages)));
 	evidence_of_zones(scene, verdict, &request, true);
 	evidence_of_zones(scene, verdict, &request, false);
+	if (zones.unshown_pages > all_pages / FREE_SHARE)
+		verdict_evidence(verdict,
+			"not usable for this request: zones that the kernel's report leaves out, free %s",
+			size_text(pages_to_bytes(scene, zones.unshown_pages)));
 	return true;
 }
 
@@ -270,12 +295,14 @@ static enum confidence host_is_exhausted(const struct scene *scene)
 	struct request request = request_of(incident);
 	struct zones zones;
 
-	if (!zones_tell(incident))
-		return host->free_bytes != UNKNOWN_U64 &&
+	/* Of an import alone: without zones, who traced it knows no more than it does without a
+	 * log. */
+	if (!judge_zones_known(incident))
+		return scene_is_imported(scene) && host->free_bytes != UNKNOWN_U64 &&
 				       host->free_bytes < host->total_bytes / FREE_SHARE
 			       ? CONFIDENCE_LIKELY
 			       : 0;
-	look(&incident->log, &request, &zones);
+	look(scene, &request, &zones);
 	if (why_no_room(&zones, all_pages))
 		return 0;
 	if (!zones.room)
@@ -302,11 +329,12 @@ bool rule_log_host(const struct scene *scene, struct verdict *verdict)
 		"The machine itself was out of memory (%s of RAM%s); no cgroup's limit was hit.",
 		size_text(memory->total_bytes), swap);
 	verdict_evidence(verdict, "RAM %s, free %s at the kill", size_text(memory->total_bytes),
-		size_text(memory->free_bytes));
+		size_text(incident_free_bytes(scene->incident)));
 	if (known_bytes(memory->swap_total_bytes))
-		verdict_evidence(verdict, "swap %s, free %s at the kill",
-			size_text(memory->swap_total_bytes), size_text(memory->swap_free_bytes));
-	if (zones_tell(scene->incident))
+		verdict_evidence(verdict, "swap %s, free %s %s",
+			size_text(memory->swap_total_bytes), size_text(memory->swap_free_bytes),
+			when_text(scene));
+	if (judge_zones_known(scene->incident))
 		evidence_of_zones(scene, verdict, &request, true);
 	return true;
 }
@@ -347,7 +375,8 @@ static uint64_t family_at_least(const struct scene *scene)
 
 	if (log->family_from_anon)
 		return sum;
-	shared = known_bytes(scene->limit ? scene->incident->stat.shmem_bytes : log->shmem_bytes);
+	shared = known_bytes(
+		scene->limit ? scene->incident->stat.shmem_bytes : log->machine.shmem_bytes);
 	if (__builtin_mul_overflow(shared, (uint64_t)log->family_members - 1, &shared))
 		return 0;
 	return sum > shared ? sum - shared : 0;
@@ -380,7 +409,7 @@ bool rule_log_family(const struct scene *scene, struct verdict *verdict)
 
 /* More than half of the machine's RAM. */
 static bool of_ram(const struct scene *scene, struct verdict *verdict, enum confidence confidence,
-	uint64_t part, const char *claim)
+	uint64_t part, const char *when, const char *claim)
 {
 	uint64_t total = scene->incident->host.total_bytes;
 
@@ -389,14 +418,14 @@ static bool of_ram(const struct scene *scene, struct verdict *verdict, enum conf
 	verdict->confidence = confidence;
 	verdict_claim(
 		verdict, "%s of the %s of RAM are %s", size_text(part), size_text(total), claim);
-	verdict_evidence(
-		verdict, "%s of %s %s", size_text(part), size_text(total), when_text(scene));
+	verdict_evidence(verdict, "%s of %s %s", size_text(part), size_text(total), when);
 	return true;
 }
 
 bool rule_log_tmpfs(const struct scene *scene, struct verdict *verdict)
 {
-	return of_ram(scene, verdict, CONFIDENCE_LIKELY, scene->incident->log.shmem_bytes,
+	return of_ram(scene, verdict, CONFIDENCE_LIKELY, scene->incident->log.machine.shmem_bytes,
+		AT_THE_KILL,
 		"tmpfs files or shared memory: a file in a tmpfs stays when processes are killed.");
 }
 
@@ -405,21 +434,21 @@ bool rule_log_kernel_memory(const struct scene *scene, struct verdict *verdict)
 	const struct incident_log *log = &scene->incident->log;
 
 	return of_ram(scene, verdict, CONFIDENCE_LIKELY,
-		log->slab_bytes + known_bytes(log->kernel_stack_bytes) +
-			known_bytes(log->pagetables_bytes),
-		"kernel memory, which no process's RSS shows.");
+		log->machine.slab_bytes + known_bytes(log->machine.kernel_stack_bytes) +
+			known_bytes(log->machine.pagetables_bytes),
+		AT_THE_KILL, "kernel memory, which no process's RSS shows.");
 }
 
 bool rule_hugetlb(const struct scene *scene, struct verdict *verdict)
 {
 	return of_ram(scene, verdict, CONFIDENCE_CERTAIN, scene->incident->host.hugetlb_bytes,
-		"set aside for huge pages, which no process's RSS shows.");
+		when_text(scene), "set aside for huge pages, which no process's RSS shows.");
 }
 
 bool rule_log_dirty(const struct scene *scene, struct verdict *verdict)
 {
-	return of_ram(scene, verdict, CONFIDENCE_LIKELY, scene->incident->log.dirty_bytes,
-		"file pages that wait to be written.");
+	return of_ram(scene, verdict, CONFIDENCE_LIKELY, scene->incident->log.machine.dirty_bytes,
+		AT_THE_KILL, "file pages that wait to be written.");
 }
 
 /* Everything that Mem-Info has a name for. */
@@ -427,15 +456,17 @@ static uint64_t named_bytes(const struct incident *incident)
 {
 	const struct incident_log *log = &incident->log;
 
-	return log->anon_bytes + log->file_bytes + known_bytes(log->unevictable_bytes) +
-	       known_bytes(log->slab_bytes) + known_bytes(log->kernel_stack_bytes) +
-	       known_bytes(log->pagetables_bytes) + known_bytes(incident->host.hugetlb_bytes) +
-	       known_bytes(incident->host.free_bytes);
+	return log->machine.anon_bytes + log->machine.file_bytes +
+	       known_bytes(log->machine.unevictable_bytes) + known_bytes(log->machine.slab_bytes) +
+	       known_bytes(log->machine.kernel_stack_bytes) +
+	       known_bytes(log->machine.pagetables_bytes) +
+	       known_bytes(incident->host.hugetlb_bytes) +
+	       known_bytes(incident_free_bytes(incident));
 }
 
 bool rule_log_unexplained(const struct scene *scene, struct verdict *verdict)
 {
 	return of_ram(scene, verdict, CONFIDENCE_POSSIBLE,
 		less_bytes(scene->incident->host.total_bytes, named_bytes(scene->incident)),
-		"in nothing that the kernel's account has a name for.");
+		AT_THE_KILL, "in nothing that the kernel's account has a name for.");
 }

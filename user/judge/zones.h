@@ -21,7 +21,10 @@ struct zone_room {
 	bool piece; /* one of the size that was asked for is there, as far as the log tells */
 };
 
-/* False: the log does not tell the request or the zone's sizes. */
+/* The kernel's report has them, and what was asked for is known. */
+bool judge_zones_known(const struct incident *incident);
+
+/* False: the request or the zone's sizes are not known. */
 bool judge_zone_room(const struct incident *incident, unsigned int index, struct zone_room *ret);
 
 #endif /* OOMSNOOP_JUDGE_ZONES_H */

@@ -599,10 +599,13 @@ static void fill_host(struct importer *importer, const struct klog_report *repor
 /* What of the machine is told only where it was the machine that ran out. */
 void incident_log_clear(struct incident_log *log)
 {
+	struct incident_machine *machine = &log->machine;
 	uint64_t *const unknown[] = {&log->usage_bytes, &log->limit_bytes, &log->failcnt,
-		&log->cma_bytes, &log->anon_bytes, &log->file_bytes, &log->dirty_bytes,
-		&log->shmem_bytes, &log->slab_bytes, &log->slab_unreclaimable_bytes,
-		&log->kernel_stack_bytes, &log->pagetables_bytes, &log->unevictable_bytes};
+		&machine->free_bytes, &machine->cma_bytes, &machine->anon_bytes,
+		&machine->file_bytes, &machine->dirty_bytes, &machine->shmem_bytes,
+		&machine->slab_bytes, &machine->slab_unreclaimable_bytes,
+		&machine->kernel_stack_bytes, &machine->pagetables_bytes,
+		&machine->unevictable_bytes};
 
 	memset(log, 0, sizeof(*log));
 	log->limit_level = -1;
@@ -643,7 +646,8 @@ bool importer_incident(struct importer *importer, const struct klog_report *repo
 		if (report->has_limit_path || report->usage_kb[KLOG_USAGE_MEMORY] != UNKNOWN_U64)
 			imported_limit(ret, report, ret_host->page_size);
 	} else {
-		imported_machine(ret, report, ret_host->page_size);
+		imported_host(&ret->host, report, ret_host->page_size);
+		imported_machine(&ret->log.machine, report, ret_host->page_size);
 	}
 	ret->outcome = outcome_of(ret, report);
 	ret->complete = ret->outcome != OUTCOME_UNKNOWN;

@@ -106,15 +106,15 @@ static uint64_t sum(uint64_t a, uint64_t b)
 	return a == UNKNOWN_U64 || b == UNKNOWN_U64 ? UNKNOWN_U64 : a + b;
 }
 
-static void fill_zones(struct incident *ret, const struct klog_report *report, uint32_t page_size)
+static void fill_zones(
+	struct incident_machine *ret, const struct klog_report *report, uint32_t page_size)
 {
-	struct incident_log *log = &ret->log;
 	uint64_t present = 0, ram = report->counts[KLOG_COUNT_RAM];
 
-	log->zone_count = report->zone_count;
-	log->zones_dropped = report->zones_dropped;
+	ret->zone_count = report->zone_count;
+	ret->zones_dropped = report->zones_dropped;
 	for (unsigned int i = 0; i < report->zone_count; i++) {
-		struct incident_zone *zone = &log->zones[i];
+		struct incident_zone *zone = &ret->zones[i];
 		uint64_t *const kbs[] = {&zone->free_pages, &zone->min_pages, &zone->low_pages,
 			&zone->present_pages, &zone->managed_pages, &zone->highatomic_pages,
 			&zone->cma_pages};
@@ -124,37 +124,45 @@ static void fill_zones(struct incident *ret, const struct klog_report *report, u
 			*kbs[j] = usage_pages(*kbs[j], page_size);
 		present += imported_known(zone->present_pages);
 	}
-	log->nodes_left_out = report->zone_count && !report->zones_dropped && ram != UNKNOWN_U64 &&
+	/* What is missing without a constraint are zones, on any node. */
+	ret->nodes_left_out = report->zone_count && !report->zones_dropped &&
+			      report->constraint != KLOG_CONSTRAINT_NONE && ram != UNKNOWN_U64 &&
 			      present < ram - ram / 8;
 }
 
-void imported_machine(struct incident *ret, const struct klog_report *report, uint32_t page_size)
+void imported_machine(
+	struct incident_machine *ret, const struct klog_report *report, uint32_t page_size)
 {
-	const uint64_t *counters = report->counters, *counts = report->counts;
-	struct incident_log *log = &ret->log;
-	struct host_memory *host = &ret->host;
+	const uint64_t *counters = report->counters;
+
+	ret->free_bytes = times(counters[KLOG_FREE], page_size);
+	ret->cma_bytes = times(counters[KLOG_FREE_CMA], page_size);
+	ret->anon_bytes =
+		times(sum(counters[KLOG_ACTIVE_ANON], counters[KLOG_INACTIVE_ANON]), page_size);
+	ret->file_bytes =
+		times(sum(counters[KLOG_ACTIVE_FILE], counters[KLOG_INACTIVE_FILE]), page_size);
+	ret->dirty_bytes = times(sum(counters[KLOG_DIRTY], counters[KLOG_WRITEBACK]), page_size);
+	ret->shmem_bytes = times(counters[KLOG_SHMEM], page_size);
+	ret->slab_unreclaimable_bytes = times(counters[KLOG_SLAB_UNRECLAIMABLE], page_size);
+	ret->slab_bytes = times(
+		sum(counters[KLOG_SLAB_RECLAIMABLE], counters[KLOG_SLAB_UNRECLAIMABLE]), page_size);
+	ret->pagetables_bytes = times(counters[KLOG_PAGETABLES], page_size);
+	ret->unevictable_bytes = times(counters[KLOG_UNEVICTABLE], page_size);
+	ret->kernel_stack_bytes = times(report->kernel_stack_kb, KB_BYTES);
+	fill_zones(ret, report, page_size);
+}
+
+void imported_host(struct host_memory *ret, const struct klog_report *report, uint32_t page_size)
+{
+	const uint64_t *counts = report->counts;
 
 	if (counts[KLOG_COUNT_RAM] != UNKNOWN_U64 &&
 		counts[KLOG_COUNT_RAM] >= imported_known(counts[KLOG_COUNT_RESERVED]))
-		host->total_bytes =
+		ret->total_bytes =
 			times(counts[KLOG_COUNT_RAM] - imported_known(counts[KLOG_COUNT_RESERVED]),
 				page_size);
-	host->free_bytes = times(counters[KLOG_FREE], page_size);
-	host->swap_total_bytes = times(counts[KLOG_COUNT_SWAP_TOTAL], KB_BYTES);
-	host->swap_free_bytes = times(counts[KLOG_COUNT_SWAP_FREE], KB_BYTES);
-	host->hugetlb_bytes = times(report->hugepages_kb, KB_BYTES);
-	log->cma_bytes = times(counters[KLOG_FREE_CMA], page_size);
-	log->anon_bytes =
-		times(sum(counters[KLOG_ACTIVE_ANON], counters[KLOG_INACTIVE_ANON]), page_size);
-	log->file_bytes =
-		times(sum(counters[KLOG_ACTIVE_FILE], counters[KLOG_INACTIVE_FILE]), page_size);
-	log->dirty_bytes = times(sum(counters[KLOG_DIRTY], counters[KLOG_WRITEBACK]), page_size);
-	log->shmem_bytes = times(counters[KLOG_SHMEM], page_size);
-	log->slab_unreclaimable_bytes = times(counters[KLOG_SLAB_UNRECLAIMABLE], page_size);
-	log->slab_bytes = times(
-		sum(counters[KLOG_SLAB_RECLAIMABLE], counters[KLOG_SLAB_UNRECLAIMABLE]), page_size);
-	log->pagetables_bytes = times(counters[KLOG_PAGETABLES], page_size);
-	log->unevictable_bytes = times(counters[KLOG_UNEVICTABLE], page_size);
-	log->kernel_stack_bytes = times(report->kernel_stack_kb, KB_BYTES);
-	fill_zones(ret, report, page_size);
+	ret->free_bytes = times(report->counters[KLOG_FREE], page_size);
+	ret->swap_total_bytes = times(counts[KLOG_COUNT_SWAP_TOTAL], KB_BYTES);
+	ret->swap_free_bytes = times(counts[KLOG_COUNT_SWAP_FREE], KB_BYTES);
+	ret->hugetlb_bytes = times(report->hugepages_kb, KB_BYTES);
 }

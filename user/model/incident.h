@@ -198,6 +198,17 @@ struct incident_zone {
 	uint8_t types[ZONE_ORDERS]; /* enum klog_buddy_type of source/klog_line.h */
 };
 
+/* The machine's memory as Mem-Info shows it at the kill. UNKNOWN_U64 */
+struct incident_machine {
+	uint64_t free_bytes, cma_bytes, anon_bytes, file_bytes, dirty_bytes, shmem_bytes,
+		slab_bytes, slab_unreclaimable_bytes, kernel_stack_bytes, pagetables_bytes,
+		unevictable_bytes;
+	bool nodes_left_out; /* only some nodes are shown: those that may be used */
+	/* Since 6.1 those that the request may not use are left out. */
+	unsigned int zone_count, zones_dropped;
+	struct incident_zone zones[INCIDENT_ZONES];
+};
+
 /* What a log tells, and how much of it. Of an incident that was traced nothing, unless `joined`. */
 struct incident_log {
 	bool joined; /* traced: the kernel's report of this very kill was found, see model/joined.h
@@ -229,12 +240,7 @@ struct incident_log {
 	uint64_t family_pages, family_largest_pages;
 	bool family_from_anon; /* summed without pages that several of them may share */
 
-	/* the machine's memory; UNKNOWN_U64 */
-	uint64_t cma_bytes, anon_bytes, file_bytes, dirty_bytes, shmem_bytes, slab_bytes,
-		slab_unreclaimable_bytes, kernel_stack_bytes, pagetables_bytes, unevictable_bytes;
-	bool nodes_left_out; /* only some nodes are shown: those that may be used */
-	unsigned int zone_count, zones_dropped;
-	struct incident_zone zones[INCIDENT_ZONES];
+	struct incident_machine machine;
 };
 
 struct incident {
@@ -345,6 +351,20 @@ static inline bool incident_chain_is_whole(const struct incident *incident)
 static inline bool incident_order_known(const struct incident *incident)
 {
 	return incident->has_oc || incident->log.has_order;
+}
+
+/* The kernel's own report is what tells of it, or tells of it as well. */
+static inline bool incident_is_logged(const struct incident *incident)
+{
+	return incident->source == INCIDENT_IMPORTED || incident->log.joined;
+}
+
+/* Free in the whole machine when the kernel gave up; else what was read just after it. */
+static inline uint64_t incident_free_bytes(const struct incident *incident)
+{
+	if (incident_is_logged(incident) && incident->log.machine.free_bytes != UNKNOWN_U64)
+		return incident->log.machine.free_bytes;
+	return incident->host.free_bytes;
 }
 
 #define REPEAT_WINDOW_NS (600ULL * 1000000000ULL)

@@ -7,12 +7,12 @@
 #include <string.h>
 
 #include "model/imported.h"
-
-#define KB_BYTES 1024
+#include "model/imported_parts.h"
 
 /* --- reports as they are printed --- */
 
 struct joiner {
+	uint32_t page_size;
 	joined_fn fn;
 	void *arg;
 	struct klog_stream *stream;
@@ -21,7 +21,8 @@ struct joiner {
 	struct joined_report report; /* the one that is told */
 };
 
-void joined_report_of(const struct klog_report *report, uint32_t pid, struct joined_report *ret)
+void joined_report_of(const struct klog_report *report, uint32_t pid, uint32_t page_size,
+	struct joined_report *ret)
 {
 	*ret = (struct joined_report) {.pid = pid,
 		.has_invoked = report->has_invoked,
@@ -40,6 +41,7 @@ void joined_report_of(const struct klog_report *report, uint32_t pid, struct joi
 		.failcnt = report->failcnt[KLOG_USAGE_MEMORY],
 		.has_stats = report->has_stats,
 		.stat = report->stat};
+	imported_machine(&ret->machine, report, page_size);
 	memcpy(ret->trigger_comm, report->trigger_comm, sizeof(ret->trigger_comm));
 	memcpy(ret->gfp_flags, report->gfp_flags, sizeof(ret->gfp_flags));
 	memcpy(ret->usage_kb, report->usage_kb, sizeof(ret->usage_kb));
@@ -70,7 +72,7 @@ static void take_line(void *arg, const struct klog_record *record)
 	/* The others of a group have no report of their own. */
 	if (!report || (line->kind == KLOG_KILL && report->dead[0].pid != pid))
 		return;
-	joined_report_of(report, pid, &joiner->report);
+	joined_report_of(report, pid, joiner->page_size, &joiner->report);
 	joiner->fn(joiner->arg, &joiner->report);
 }
 
@@ -81,12 +83,13 @@ static void pass_over(void *arg, const struct klog_report *report)
 	(void)report;
 }
 
-struct joiner *joiner_new(joined_fn fn, void *arg)
+struct joiner *joiner_new(uint32_t page_size, joined_fn fn, void *arg)
 {
 	struct joiner *joiner = calloc(1, sizeof(*joiner));
 
 	if (!joiner)
 		return NULL;
+	joiner->page_size = page_size;
 	joiner->fn = fn;
 	joiner->arg = arg;
 	joiner->reports = klog_reports_new(pass_over, NULL);
@@ -386,5 +389,7 @@ bool incident_join(struct incident *incident, const struct joined_report *report
 	join_request(incident, report);
 	join_trigger(incident, report);
 	join_limit(incident, report, host);
+	if (report->constraint != KLOG_CONSTRAINT_MEMCG)
+		log->machine = report->machine;
 	return true;
 }

@@ -39,13 +39,15 @@ struct joined_report {
 	uint64_t usage_kb[4], limit_kb[4], failcnt; /* by enum klog_usage; failcnt: of the memory */
 	bool has_stats;
 	struct cgroup_stat stat;
+	struct incident_machine machine; /* where no cgroup's limit was hit */
 };
 
 typedef void (*joined_fn)(void *arg, const struct joined_report *report);
 
 struct joiner;
 
-struct joiner *joiner_new(joined_fn fn, void *arg); /* NULL with errno */
+/* page_size: of this kernel, bytes. NULL with errno */
+struct joiner *joiner_new(uint32_t page_size, joined_fn fn, void *arg);
 void joiner_free(struct joiner *joiner);
 
 /* One record of /dev/kmsg, as it was read. */
@@ -54,7 +56,8 @@ void joiner_record(struct joiner *joiner, const char *record, size_t len);
 /* There is no more for now: what is held back is told. */
 void joiner_flush(struct joiner *joiner);
 
-void joined_report_of(const struct klog_report *report, uint32_t pid, struct joined_report *ret);
+void joined_report_of(const struct klog_report *report, uint32_t pid, uint32_t page_size,
+	struct joined_report *ret);
 
 /* False: the report is of another kill. */
 bool incident_join(struct incident *incident, const struct joined_report *report,

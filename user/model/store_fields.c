@@ -357,14 +357,12 @@ static const struct field picture_armed_fields[] = {
 			offsetof(struct incident, log.member), max, about                          \
 	}
 #define LOG_FLAG(name, about) LOG(FIELD_BOOL, #name, name, 0, about)
-#define LOG_BYTES(name) LOG(FIELD_U64, #name, name, HOST_MAX, NULL)
+#define LOG_BYTES(name) LOG(FIELD_U64, #name, machine.name, HOST_MAX, NULL)
 
 /* A traced incident without the kernel's report has no row: nothing in it is known. */
 static size_t log_rows(const void *base)
 {
-	const struct incident *incident = base;
-
-	return incident->source == INCIDENT_IMPORTED || incident->log.joined;
+	return incident_is_logged(base);
 }
 
 static const struct field log_fields[] = {
@@ -404,6 +402,8 @@ static const struct field log_fields[] = {
 	LOG(FIELD_U64_KNOWN, "family_pages", family_pages, PAGES_MAX, NULL),
 	LOG(FIELD_U64_KNOWN, "family_largest_pages", family_largest_pages, PAGES_MAX, NULL),
 	LOG_FLAG(family_from_anon, "without pages that several of them may share"),
+	LOG(FIELD_U64, "free_bytes", machine.free_bytes, HOST_MAX,
+		"of the machine's memory at the kill, as printed, as are the next"),
 	LOG_BYTES(cma_bytes),
 	LOG_BYTES(anon_bytes),
 	LOG_BYTES(file_bytes),
@@ -414,12 +414,14 @@ static const struct field log_fields[] = {
 	LOG_BYTES(kernel_stack_bytes),
 	LOG_BYTES(pagetables_bytes),
 	LOG_BYTES(unevictable_bytes),
-	LOG_FLAG(nodes_left_out, "only nodes that may be used are shown"),
-	LOG(FIELD_U32, "zone_count", zone_count, INCIDENT_ZONES, NULL),
-	LOG(FIELD_U32, "zones_dropped", zones_dropped, 1U << 20, "beyond the largest number"),
+	LOG(FIELD_BOOL, "nodes_left_out", machine.nodes_left_out, 0,
+		"only nodes that may be used are shown"),
+	LOG(FIELD_U32, "zone_count", machine.zone_count, INCIDENT_ZONES, NULL),
+	LOG(FIELD_U32, "zones_dropped", machine.zones_dropped, 1U << 20,
+		"beyond the largest number"),
 };
 
-#define ZONE(type, name, member, max, about) ROW(type, name, log.zones, member, max, about)
+#define ZONE(type, name, member, max, about) ROW(type, name, log.machine.zones, member, max, about)
 #define ZONE_PAGES(name) ZONE(FIELD_U64, #name, name, PAGES_MAX, NULL)
 #define ZONE_RESERVE(n)                                                                            \
 	ZONE(FIELD_U64_KNOWN, "reserve" #n "_pages", reserve_pages[n], PAGES_MAX, NULL)
@@ -489,7 +491,7 @@ const struct field_table store_field_tables[] = {
 	TABLE("picture_armed", "times of fault counting", picture_armed_fields, growth.armed_count,
 		PICTURE_ARMED),
 	{"log", "what the log tells", log_fields, COUNT(log_fields), 1, 0, log_rows},
-	TABLE("zone", "zones of memory", zone_fields, log.zone_count, INCIDENT_ZONES),
+	TABLE("zone", "zones of memory", zone_fields, log.machine.zone_count, INCIDENT_ZONES),
 };
 
 const size_t store_field_table_count = COUNT(store_field_tables);

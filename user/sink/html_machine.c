@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What the kernel itself printed of the machine's memory: what filled it, and zone by zone whether
- * there was room for what was asked for. Out of logs only. */
+ * there was room for what was asked for. Out of a log, or of a report that was joined to what was
+ * traced. */
 #include "facts/host.h"
 #include "judge/zones.h"
 #include "sink/html_parts.h"
@@ -41,24 +42,25 @@ void html_machine(struct html_view *view)
 	const struct host_memory *host = &view->incident->host;
 	uint64_t total = host->total_bytes;
 
-	if (!view_imported(view->incident) || log->anon_bytes == UNKNOWN_U64)
+	if (!incident_is_logged(view->incident) || log->machine.anon_bytes == UNKNOWN_U64)
 		return;
 	html_section(view, "composition", "What filled the machine");
 	html_raw(&view->out,
 		"<p class=\"say\">By the kernel's own count (Mem-Info) at the kill.</p>\n");
 	html_table(view, "Memory of the machine", columns, COUNT_OF(columns));
-	put_kind(view, "anonymous memory and tmpfs", log->anon_bytes, total);
-	put_kind(view, "page cache", log->file_bytes, total);
-	put_kind(view, "waiting to be written", log->dirty_bytes, total);
-	put_kind(view, "tmpfs and shared memory", log->shmem_bytes, total);
-	put_kind(view, "unevictable", log->unevictable_bytes, total);
-	put_kind(view, "kernel: slab", log->slab_bytes, total);
-	put_kind(view, "kernel: slab, not reclaimable", log->slab_unreclaimable_bytes, total);
-	put_kind(view, "kernel: stacks", log->kernel_stack_bytes, total);
-	put_kind(view, "kernel: page tables", log->pagetables_bytes, total);
+	put_kind(view, "anonymous memory and tmpfs", log->machine.anon_bytes, total);
+	put_kind(view, "page cache", log->machine.file_bytes, total);
+	put_kind(view, "waiting to be written", log->machine.dirty_bytes, total);
+	put_kind(view, "tmpfs and shared memory", log->machine.shmem_bytes, total);
+	put_kind(view, "unevictable", log->machine.unevictable_bytes, total);
+	put_kind(view, "kernel: slab", log->machine.slab_bytes, total);
+	put_kind(view, "kernel: slab, not reclaimable", log->machine.slab_unreclaimable_bytes,
+		total);
+	put_kind(view, "kernel: stacks", log->machine.kernel_stack_bytes, total);
+	put_kind(view, "kernel: page tables", log->machine.pagetables_bytes, total);
 	put_kind(view, "huge pages (hugetlb)", host->hugetlb_bytes, total);
-	put_kind(view, "free", host->free_bytes, total);
-	put_kind(view, "free, for movable memory only (CMA)", log->cma_bytes, total);
+	put_kind(view, "free", incident_free_bytes(view->incident), total);
+	put_kind(view, "free, for movable memory only (CMA)", log->machine.cma_bytes, total);
 	html_table_end(view);
 	html_section_end(view);
 }
@@ -99,7 +101,7 @@ static void put_left_cell(
 
 static void put_zone(struct html_view *view, unsigned int index, bool request)
 {
-	const struct incident_zone *zone = &view->incident->log.zones[index];
+	const struct incident_zone *zone = &view->incident->log.machine.zones[index];
 	struct zone_room room = {0};
 	bool known = judge_zone_room(view->incident, index, &room);
 
@@ -151,10 +153,11 @@ void html_zones(struct html_view *view)
 		{"for this request", false, NULL},
 	};
 	const struct incident_log *log = &view->incident->log;
-	unsigned int count = log->zone_count < INCIDENT_ZONES ? log->zone_count : INCIDENT_ZONES;
+	unsigned int count =
+		log->machine.zone_count < INCIDENT_ZONES ? log->machine.zone_count : INCIDENT_ZONES;
 	bool request = any_room_known(view, count);
 
-	if (!view_imported(view->incident) || count == 0)
+	if (!incident_is_logged(view->incident) || count == 0)
 		return;
 	html_section(view, "zones", "Where there was room");
 	html_raw(&view->out,
@@ -166,11 +169,11 @@ void html_zones(struct html_view *view)
 	for (unsigned int i = 0; i < count; i++)
 		put_zone(view, i, request);
 	html_table_end(view);
-	if (log->zones_dropped > 0)
+	if (log->machine.zones_dropped > 0)
 		html_printf(&view->out,
 			"<p class=\"say\">%u more zones: there was no room to keep them.</p>\n",
-			log->zones_dropped);
-	if (log->nodes_left_out)
+			log->machine.zones_dropped);
+	if (log->machine.nodes_left_out)
 		html_raw(&view->out, "<p class=\"say\">The kernel shows only the nodes that the "
 				     "request may use.</p>\n");
 	html_section_end(view);

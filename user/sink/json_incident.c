@@ -135,11 +135,11 @@ static void put_zones(
 {
 	size_t start;
 
-	if (!view_imported(incident))
+	if (!incident_is_logged(incident))
 		return;
 	start = json_begin(buf, "zones", '[');
-	for (unsigned int i = 0; i < incident->log.zone_count && i < INCIDENT_ZONES; i++)
-		put_zone(buf, &incident->log.zones[i], context->host->page_size);
+	for (unsigned int i = 0; i < incident->log.machine.zone_count && i < INCIDENT_ZONES; i++)
+		put_zone(buf, &incident->log.machine.zones[i], context->host->page_size);
 	json_end_filled(buf, start, ']');
 }
 
