@@ -526,13 +526,13 @@ s_twenty_in_a_row()
 	end
 }
 
-# Needs a swap device, which only a guest makes (the caller has switched it on).
+# Needs a swap device, which only a guest makes (the caller has switched it on). Most of the victim is in it.
 s_swap()
 {
 	[ "$CGVER" = v2 ] || return 0
 	begin swap 2
-	make_cgroup swap 24
-	echo $((16 << 20)) >"$DIR/memory.swap.max"
+	make_cgroup swap 16
+	echo $((24 << 20)) >"$DIR/memory.swap.max"
 	eat_in "$DIR" -S anon 64
 	reap "$PID"
 	drop_cgroup "$DIR"
