@@ -151,6 +151,15 @@ def _all():
             ),
         ),
     )
+    # The disk takes two pages a second.
+    yield Scenario(
+        'dirty',
+        limit=32,
+        only=('v2',),
+        first=('page-cache-dirty',),
+        must=('page-cache-dirty', 'own-limit', 'victim-is-largest'),
+        never=(*ELSEWHERE, 'tmpfs-held', 'kernel-memory-held', 'hugetlb-held', 'no-process-holds-it', 'fork-family'),
+    )
     yield Scenario('hostile', kills=(2, 2), limit=16, must=('own-limit',), again=('own-limit',))
     yield Scenario('gone-cgroup', limit=16, **OWN)
     yield Scenario('pid-reuse', kills=(2, 2), limit=16, must=('own-limit',), again=('own-limit',))

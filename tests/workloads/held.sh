@@ -32,6 +32,44 @@ s_immune()
 # has a name for since 5.18 only.
 s_pipes() { held_and_pushed pipes 32 -c holder pipes 26; }
 
+# throttled_writes +|- DIRTY_PERCENT BACKGROUND_PERCENT: whether cgroups have io limits, and from when on writers
+# are slowed down.
+throttled_writes()
+{
+	if [ "$1" = + ]; then
+		echo +io >/sys/fs/cgroup/cgroup.subtree_control
+		echo +io >"$CG/cgroup.subtree_control"
+	else
+		echo -io >"$CG/cgroup.subtree_control"
+		echo -io >/sys/fs/cgroup/cgroup.subtree_control
+	fi
+	echo "$2" >/proc/sys/vm/dirty_ratio
+	echo "$3" >/proc/sys/vm/dirty_background_ratio
+}
+
+# A disk in RAM (the caller has made it) that takes two pages a second from this cgroup, and a writer that nobody
+# slows down: what it wrote waits, and cannot be dropped when another one asks.
+s_dirty()
+{
+	[ "$CGVER" = v2 ] || return 0
+	begin dirty 1
+	throttled_writes + 90 80
+	make_cgroup dirty 32
+	disk=$(cat /sys/block/zram0/dev)
+	echo "$disk wiops=2" >"$DIR/io.max"
+	eat_in "$DIR" -S -c writer -f /dev/zram0 write 24
+	writer=$PID
+	wait_full "$writer"
+	eat_in "$DIR" -S -c pusher anon 64
+	reap "$PID"
+	# Whoever closes a disk waits for all that was written.
+	echo "$disk wiops=max" >"$DIR/io.max"
+	kill_pid "$writer"
+	drop_cgroup "$DIR"
+	throttled_writes - 20 10
+	end
+}
+
 run_held_scenarios()
 {
 	s_immune
