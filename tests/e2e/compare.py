@@ -658,7 +658,8 @@ def check_run(results, directory, schema, bare, importer=None):
         f'{run.name}/log',
         ['records of the kernel log were overwritten'] if run.log.overwritten else [],
     )
-    ran = [SCENARIOS[name] for name in run.scenarios]
+    release, mode = run.read('release'), run.read('mode').strip()
+    ran = [SCENARIOS[name].on(release, mode) for name in run.scenarios]
     results.add(f'{run.name}/scenarios', [] if ran else ['no scenario was run'])
     for scenario in ran:
         check_scenario(results, run, scenario)

@@ -144,6 +144,12 @@ class Compare(unittest.TestCase):
                     record['missing'] = [{'field': name, 'why': 'a test'}]
                     self.assertEqual(case.failures([case.records[0], record, case.records[2]]), [])
 
+    def test_what_older_kernels_do(self):
+        pipes = SCENARIOS['pipes']
+        self.assertIn('kernel-memory-held', pipes.on('5.10.0-32-cloud-amd64', 'v2').never)
+        for release, version in (('5.18.0', 'v2'), ('7.3.4', 'v2'), ('5.10.0', 'v1'), ('', '')):
+            self.assertEqual(pipes.on(release, version), pipes)
+
     def test_missing_and_extra_records(self):
         case = Case('6.12-hostile-names.kmsg', 'hostile')
         start, first, second, stop = case.records

@@ -8,6 +8,7 @@
  *   write    pages of FILE, written with write(2): charged, but in no process's RSS
  *   thread   private anonymous memory, touched by a second thread
  *   directories  kernel memory: so many in FILE, on a tmpfs
+ *   pipes    pages of pipes, which the kernel allocates for itself and cannot move
  * -n binds the memory to a NUMA node (mbind), -P takes that pid (to make a pid come back).
  */
 #define _GNU_SOURCE 1
@@ -113,6 +114,37 @@ static void eat_directories(void)
 	}
 }
 
+/* What one pipe holds is the most that /proc/sys/fs/pipe-max-size allows anybody as it comes. Its
+ * reading end alone keeps the pages, so that a process's 1024 descriptors are enough for 1 GiB. */
+static void fill_pipe(void)
+{
+	static char block[64 << 10];
+	int ends[2];
+
+	if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) < 0)
+		fail("pipe");
+	if (fcntl(ends[1], F_SETPIPE_SZ, MIB) < 0)
+		fail("pipe size");
+	for (size_t done = 0; done < MIB;) {
+		ssize_t n = write(ends[1], block, sizeof(block));
+
+		if (n < 0)
+			fail("pipe write");
+		done += n;
+	}
+	close(ends[1]);
+}
+
+static void eat_pipes(void)
+{
+	for (size_t done = 0; done < meal.bytes;) {
+		fill_pipe();
+		done += MIB;
+		if (done % STEP == 0 || done == meal.bytes)
+			say("event=written bytes=%zu", done);
+	}
+}
+
 /* Go on as a child that has the wanted pid; the parent only waits and ends as the child did. */
 static void become_pid(pid_t pid)
 {
@@ -147,6 +179,8 @@ static void eat(void)
 		eat_in_thread();
 	else if (!strcmp(meal.mode, "directories"))
 		eat_directories();
+	else if (!strcmp(meal.mode, "pipes"))
+		eat_pipes();
 	else
 		fail("mode");
 }
@@ -155,7 +189,7 @@ static void usage(void)
 {
 	fprintf(stderr,
 		"usage: eat [-C CGROUP] [-c COMM] [-w FIFO] [-j ADJ] [-u UID] [-S] [-f FILE]\n"
-		"           [-n NODE] [-P PID] [-x] anon|file|write|thread|directories MIB\n");
+		"           [-n NODE] [-P PID] [-x] anon|file|write|thread|directories|pipes MIB\n");
 	exit(64);
 }
 
