@@ -47,17 +47,20 @@ throttled_writes()
 	echo "$3" >/proc/sys/vm/dirty_background_ratio
 }
 
-# A disk in RAM (the caller has made it) that takes two pages a second from this cgroup, and a writer that nobody
-# slows down: what it wrote waits, and cannot be dropped when another one asks.
+# A disk in RAM (the caller has loaded its module) that takes two pages a second from this cgroup, and a writer that
+# nobody slows down: what it wrote waits, and cannot be dropped when another one asks. A disk of its own, since a disk's
+# pages are written on account of whoever was the first to write to it.
 s_dirty()
 {
 	[ "$CGVER" = v2 ] || return 0
 	begin dirty 1
 	throttled_writes + 90 80
 	make_cgroup dirty 32
-	disk=$(cat /sys/block/zram0/dev)
+	number=$(cat /sys/class/zram-control/hot_add)
+	echo 64M >"/sys/block/zram$number/disksize"
+	disk=$(cat "/sys/block/zram$number/dev")
 	echo "$disk wiops=2" >"$DIR/io.max"
-	eat_in "$DIR" -S -c writer -f /dev/zram0 write 24
+	eat_in "$DIR" -S -c writer -f "/dev/zram$number" write 24
 	writer=$PID
 	wait_full "$writer"
 	eat_in "$DIR" -S -c pusher anon 64
@@ -65,8 +68,19 @@ s_dirty()
 	# Whoever closes a disk waits for all that was written.
 	echo "$disk wiops=max" >"$DIR/io.max"
 	kill_pid "$writer"
+	echo "$number" >/sys/class/zram-control/hot_remove
 	drop_cgroup "$DIR"
 	throttled_writes - 20 10
+	end
+}
+
+# Pipe buffers fill all memory but the part that the boot line left to movable memory. Whoever made them is the one to die: it
+# holds next to nothing that its points would show.
+s_zone()
+{
+	begin zone 1
+	"$BIN/eat" -j 1000 -c zone-eater pipes 500 >>"$OUT/work.$NAME" 2>&1 &
+	reap $!
 	end
 }
 

@@ -581,16 +581,6 @@ s_hugetlb()
 	end
 }
 
-# Pipe buffers fill all memory but the part that the boot line left to movable memory. Whoever made them is the one to die: it
-# holds next to nothing that its points would show.
-s_zone()
-{
-	begin zone 1
-	"$BIN/eat" -j 1000 -c zone-eater pipes 500 >>"$OUT/work.$NAME" 2>&1 &
-	reap $!
-	end
-}
-
 # CPUSET_DIR is a cgroup with cpuset.mems on node 1 alone.
 s_cpuset()
 {
