@@ -143,8 +143,10 @@ static void evidence_of_family(
 {
 	struct holder most = largest_single(scene, family);
 	uint64_t usage = usage_bytes(scene);
+	/* What is private of it are copies, too. */
+	const char *at_most = family->cow_upper_bound ? "at most " : "";
 
-	verdict_evidence(verdict, "private %s, shared %s (counted once)",
+	verdict_evidence(verdict, "private %s%s, shared %s (counted once)", at_most,
 		size_text(family->private_bytes), size_text(family->shared_bytes));
 	if (usage)
 		verdict_evidence(verdict, "in use at the end: %s", size_text(usage));
@@ -153,8 +155,8 @@ static void evidence_of_family(
 		has_it_to_itself(scene, family) ? "; nobody else was weighed" : "");
 	verdict_evidence(verdict, "in %s: grew by %s, and copied %s%s",
 		duration_text(window_ns(&scene->incident->growth)),
-		size_text(growth_part(family->delta_bytes, 0)),
-		family->cow_upper_bound ? "at most " : "", size_text(family->cow_bytes));
+		size_text(growth_part(family->delta_bytes, 0)), at_most,
+		size_text(family->cow_bytes));
 	if (most.bytes)
 		verdict_evidence(verdict, "the largest single process: %s[%u], %s of its own",
 			most.comm, most.tgid, size_text(most.bytes));
