@@ -47,17 +47,20 @@ throttled_writes()
 	echo "$3" >/proc/sys/vm/dirty_background_ratio
 }
 
-# A disk in RAM (the caller has made it) that takes two pages a second from this cgroup, and a writer that nobody
-# slows down: what it wrote waits, and cannot be dropped when another one asks.
+# A disk in RAM (the caller has loaded its module) that takes two pages a second from this cgroup, and a writer that
+# nobody slows down: what it wrote waits, and cannot be dropped when another one asks. A disk is written on behalf of
+# whoever wrote to it first: it must be a new one.
 s_dirty()
 {
 	[ "$CGVER" = v2 ] || return 0
 	begin dirty 1
 	throttled_writes + 90 80
 	make_cgroup dirty 32
-	disk=$(cat /sys/block/zram0/dev)
+	number=$(cat /sys/class/zram-control/hot_add)
+	echo 64M >"/sys/block/zram$number/disksize"
+	disk=$(cat "/sys/block/zram$number/dev")
 	echo "$disk wiops=2" >"$DIR/io.max"
-	eat_in "$DIR" -S -c writer -f /dev/zram0 write 24
+	eat_in "$DIR" -S -c writer -f "/dev/zram$number" write 24
 	writer=$PID
 	wait_full "$writer"
 	eat_in "$DIR" -S -c pusher anon 64
@@ -66,6 +69,7 @@ s_dirty()
 	echo "$disk wiops=max" >"$DIR/io.max"
 	kill_pid "$writer"
 	drop_cgroup "$DIR"
+	echo "$number" >/sys/class/zram-control/hot_remove
 	throttled_writes - 20 10
 	end
 }
