@@ -27,6 +27,8 @@ TOP = Path(__file__).resolve().parents[2]
 SCHEMA = TOP / 'docs' / 'record-schema.json'
 GUEST = '6.12'
 AT_ONCE = 4
+# Whose limit it was, where that can be seen.
+OTHER_LIMITS = {'own-limit', 'ancestor-limit', 'host-exhausted', 'node-bound', 'zone-exhausted', 'limit-lowered', 'no-victim'}
 # What a program of busybox's or ours holds beside what it says that it took: code, stack, libc.
 BESIDE = 4 * MIB
 
@@ -188,6 +190,30 @@ def test_namespace_and_text(binary):
                 yield f'not told: {word}: {text}'
 
 
+def above_errors(record, victim):
+    """The limit was that of a cgroup which cannot be seen: it is told that it was none of those that can."""
+    ids = [verdict['id'] for verdict in record['verdicts']]
+    yield from differ('victim', record.get('victim_pid'), victim)
+    yield from differ('first verdict', ids[0], 'limit-not-here')
+    yield from differ('others', OTHER_LIMITS & set(ids), set())
+    yield from differ('told of a limit', {'scope', 'limit_cgroup', 'limit_bytes'} & record.keys(), set())
+    if 'scope' not in [entry['field'] for entry in record['missing']]:
+        yield 'scope is not named in missing'
+
+
+def test_limit_above(binary):
+    """As in a pod: the namespace's own cgroup has no limit, and the hidden one around it has."""
+    log = Log()
+    with Bundle(binary, cgroup_namespace=True, above=True) as box:
+        status = box.watched(GROW)
+        lines = box.lines()
+        yield from differ('end of the workload', box.read('grow.status'), '137\n')
+        yield from run_errors(lines, status, 1)
+        yield from above_errors(lines[1], box.account('grow')[0]['pid'])
+        hit = [one.report.oom_memcg for one in log.incidents().values() if one.report and box.name in str(one.report.oom_memcg)]
+        yield from differ('limit in the log', [oracle.as_text(path) for path in hit], [f'/{box.name}'])
+
+
 def test_doctor(binary):
     """The quota by all its names, against the files that this test reads itself."""
     script = '''
@@ -292,6 +318,18 @@ def guest_errors(out, name):
         yield f'stderr: {read("stderr")}'
 
 
+def guest_above_errors(out):
+    """The tracer beside it sees the limit that cannot be seen from within."""
+    read = lambda what: (out / f'self-above.{what}').read_text()
+    lines = [json.loads(line) for line in read('records').splitlines()]
+    traced = [json.loads(line) for line in (out / 'oomsnoop.ndjson').read_text().splitlines()]
+    yield from run_errors(lines, int(read('status')), 1)
+    seen = beside(traced, 'grow', 'self-above')
+    yield from above_errors(lines[1], seen['victim_container_pid'])
+    yield from differ('limit', seen['limit_cgroup'], '/t/self-above')
+    yield from differ('first verdict beside', seen['verdicts'][0]['id'], 'ancestor-limit')
+
+
 def guest():
     """[(name, errors)]"""
     out = Path(tempfile.mkdtemp())
@@ -302,9 +340,10 @@ def guest():
             stdin=subprocess.DEVNULL,
             check=False,
         )
-        for name in ('flat', 'namespace', 'host-root'):
+        for name in ('flat', 'namespace', 'host-root', 'above'):
+            errors = guest_above_errors(out) if name == 'above' else guest_errors(out, name)
             try:
-                yield f'guest-v2-{name}', list(guest_errors(out, name))
+                yield f'guest-v2-{name}', list(errors)
             except (OSError, ValueError, KeyError, IndexError) as error:
                 yield f'guest-v2-{name}', [f'{error!r}; {done.stderr[-400:]!r}']
     finally:

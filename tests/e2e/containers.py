@@ -32,10 +32,11 @@ TERM = 'kill -TERM $WATCHER'
 
 
 class Bundle:
-    """with Bundle(...) as box: box.run(SCRIPT); what it wrote is in box.out."""
+    """with Bundle(...) as box: box.run(SCRIPT); what it wrote is in box.out. above: the limit is that of the cgroup
+    around the container's, as a pod's is, which has none."""
 
-    def __init__(self, binary, mib=48, cgroup_namespace=False):
-        self.binary, self.mib = binary, mib
+    def __init__(self, binary, mib=48, cgroup_namespace=False, above=False):
+        self.binary, self.mib, self.above = binary, mib, above
         self.namespaces = ['pid', 'ipc', 'uts', 'mount'] + ['cgroup'] * cgroup_namespace
         self.top = Path(tempfile.mkdtemp())
         self.name = f'oomsnoop-self-{os.getpid()}-{self.top.name}'
@@ -82,7 +83,7 @@ class Bundle:
                 'cgroupsPath': self.cgroup,
                 'resources': {
                     'devices': [{'allow': True, 'access': 'rwm'}],
-                    'memory': {'limit': self.mib << 20},
+                    'memory': {} if self.above else {'limit': self.mib << 20},
                 },
                 'namespaces': [{'type': name} for name in self.namespaces],
             },
@@ -101,6 +102,9 @@ class Bundle:
             shutil.copy(WORKLOADS / program, root / 'bin' / program)
         shutil.copy(self.binary, root / 'bin' / 'oomsnoop')
         self.top.chmod(0o755)
+        if self.above:
+            (V1 / self.name).mkdir()
+            (V1 / self.name / 'memory.limit_in_bytes').write_text(str(self.mib << 20))
         return self
 
     def run(self, script):

@@ -48,8 +48,8 @@ throttled_writes()
 }
 
 # A disk in RAM (the caller has loaded its module) that takes two pages a second from this cgroup, and a writer that
-# nobody slows down: what it wrote waits, and cannot be dropped when another one asks. A disk of its own, since a disk's
-# pages are written on account of whoever was the first to write to it.
+# nobody slows down: what it wrote waits, and cannot be dropped when another one asks. A disk is written on behalf of
+# whoever wrote to it first: it must be a new one.
 s_dirty()
 {
 	[ "$CGVER" = v2 ] || return 0
@@ -68,8 +68,8 @@ s_dirty()
 	# Whoever closes a disk waits for all that was written.
 	echo "$disk wiops=max" >"$DIR/io.max"
 	kill_pid "$writer"
-	echo "$number" >/sys/class/zram-control/hot_remove
 	drop_cgroup "$DIR"
+	echo "$number" >/sys/class/zram-control/hot_remove
 	throttled_writes - 20 10
 	end
 }

@@ -12,7 +12,7 @@ cd "$DIR" || exit 1
 /bin/oomsnoop --json --ready-fd 3 3>ready >records 2>stderr &
 watcher=$!
 until grep -q READY ready || ! kill -0 $watcher; do sleep 0.1; done
-"$BIN/grow" -i 60 -s 1024 anon 200 >work 2>&1
+"$BIN/grow" -j 0 -i 60 -s 1024 anon 200 >work 2>&1
 [ -z "$NESTED" ] || "$BIN/grow" -c nested-eater -w go -i 60 -s 1024 anon 200 >work.nested 2>&1
 /bin/oomsnoop doctor --json >doctor 2>&1
 kill -TERM $watcher
@@ -31,13 +31,24 @@ move_nested()
 	: >"$1/go"
 }
 
+# box_in NAME: the cgroup is in $DIR. above: its limit is that of the one around it.
+box_in()
+{
+	make_cgroup "self-$1" 48
+	[ "$1" = above ] || return 0
+	set_limit "$DIR" 24
+	echo +memory >"$DIR/cgroup.subtree_control"
+	DIR=$DIR/inner
+	mkdir "$DIR"
+}
+
 # confined NAME NESTED OPTIONS...
 confined()
 {
 	name=$1
 	nested=$2
 	shift 2
-	make_cgroup "self-$name" 48
+	box_in "$name"
 	box=/tmp/self-$name
 	mkdir "$box" "$DIR/main" "$DIR/nested"
 	mkfifo "$box/go"
@@ -49,13 +60,19 @@ confined()
 		cat "$box/$file" >"$OUT/self-$name.$file"
 	done
 	rmdir "$DIR/main" "$DIR/nested" "$DIR"
+	[ "$name" != above ] || rmdir "${DIR%/inner}"
 }
 
 s_self()
 {
-	begin self 5
+	begin self 6
 	chmod 755 / # it was the builder's own
 	confined flat '' -n
+	# Who watches is protected from outside: it looks the moment that the kill is counted, when the memory is not back.
+	(
+		echo -1000 >/proc/self/oom_score_adj
+		confined above '' -n
+	)
 	confined namespace 1 -n -m
 	confined host-root 1 -m
 	end

@@ -79,7 +79,7 @@ void imported_limit(struct incident *ret, const struct klog_report *report, uint
 	 * out: the rest would be taken for memory that no process holds. */
 	if (!report->stats_in_parts || report->stats_of_task || !report->has_task_path)
 		ret->stat = report->stat;
-	if (ret->stat.kernel_bytes == UNKNOWN_U64 && memsw && ret->stat.slab_bytes == UNKNOWN_U64 &&
+	if (ret->stat.kernel_bytes == UNKNOWN_U64 && memsw &&
 		report->usage_kb[KLOG_USAGE_KMEM] != UNKNOWN_U64)
 		ret->stat.kernel_bytes = report->usage_kb[KLOG_USAGE_KMEM] * KB_BYTES;
 	if (memory_kb != UNKNOWN_U64)
