@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "cmd/clock.h"
 #include "cmd/filter.h"
 #include "cmd/output.h"
 #include "cmd/telling.h"

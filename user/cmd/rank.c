@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sysexits.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "cmd/clock.h"
 #include "cmd/output.h"
 #include "cmd/rank_collect.h"
 #include "facts/file.h"
@@ -97,14 +97,6 @@ struct rank_run {
 	char oom_group[QUOTA_PATH];
 	struct rank_report report;
 };
-
-static uint64_t clock_ns(clockid_t clock)
-{
-	struct timespec now;
-
-	clock_gettime(clock, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
 
 static int failed(const char *what, int err)
 {
@@ -245,7 +237,7 @@ static int fill_report(struct rank_run *run)
 		return status;
 	limit = rank_limit(report);
 	read_oom_rules("", &run->mount, limit ? limit->cgroup : NULL, &report->rules);
-	report->boot_ns = clock_ns(CLOCK_BOOTTIME);
+	report->boot_ns = boot_now_ns();
 	status = collect(run);
 	if (status)
 		return status;
@@ -264,8 +256,7 @@ static int format(const struct rank_run *run, struct buf *buf)
 {
 	struct sink_context context = {
 		.host = &run->host,
-		.wall_minus_boot_ns =
-			(int64_t)(clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_BOOTTIME)),
+		.wall_minus_boot_ns = wall_minus_boot_now_ns(),
 	};
 
 	return run->options->json ? rank_json(buf, &context, &run->report)

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <time.h>
 
+#include "cmd/clock.h"
 #include "cmd/filter.h"
 #include "cmd/when.h"
 
@@ -208,23 +208,14 @@ static error_t parse_name(int key, char *value, struct argp_state *state)
 	}
 }
 
-static void take_now(struct selection *selection)
-{
-	struct timespec now;
-
-	if (selection->now_ns)
-		return;
-	clock_gettime(CLOCK_REALTIME, &now);
-	selection->now_ns = now.tv_sec * 1000000000LL + now.tv_nsec;
-}
-
 static error_t parse_option(int key, char *value, struct argp_state *state)
 {
 	struct selection *selection = state->input;
 
 	switch (key) {
 	case ARGP_KEY_INIT:
-		take_now(selection);
+		if (!selection->now_ns)
+			selection->now_ns = (int64_t)clock_now_ns(CLOCK_REALTIME);
 		return 0;
 	case OPTION_SINCE:
 		selection->since_ns =

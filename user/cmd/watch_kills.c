@@ -4,9 +4,9 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "cmd/clock.h"
 #include "cmd/filter.h"
 #include "cmd/follower.h"
 #include "facts/pressure.h"
@@ -109,7 +109,6 @@ static void emit(struct watch *watch, const struct killing *killing)
 static void tell(struct watch *watch, struct killing *killing)
 {
 	const struct follower *follower = watch->options->follower;
-	struct timespec wall;
 
 	if (watch->options->kills == KILLS_FOREIGN && !killing_is_foreign(killing))
 		return;
@@ -122,9 +121,7 @@ static void tell(struct watch *watch, struct killing *killing)
 	if (!filter_verdicts(&watch->options->verdicts, watch->kill_judgement.verdicts,
 		    watch->kill_judgement.verdict_count))
 		return;
-	clock_gettime(CLOCK_REALTIME, &wall);
-	watch->telling.sink.wall_minus_boot_ns =
-		wall.tv_sec * 1000000000LL + wall.tv_nsec - (int64_t)boot_now_ns();
+	telling_clock(&watch->telling);
 	if (follower && !follower->killing(follower->arg, &watch->telling.sink, killing,
 				&watch->kill_judgement))
 		return;
