@@ -78,7 +78,7 @@ static void tell(struct watcher *watcher)
 	read_meminfo("", &incident->host);
 	judge_incident(incident, watcher->host, &watcher->coverage, &watcher->judgement);
 	if (telling_muted(&watcher->telling) ||
-		!filter_passes(watcher->options, incident, &watcher->judgement))
+		!filter_passes(&watcher->options->filter, incident, &watcher->judgement))
 		return;
 	sink_context_of(&watcher->telling.sink, &watcher->run, &moment);
 	if (follower && !follower->incident(follower->arg, &watcher->telling.sink, incident,

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "cmd/clock.h"
+#include "cmd/filter.h"
 #include "cmd/output.h"
 #include "cmd/rank_collect.h"
 #include "facts/file.h"
@@ -41,13 +42,8 @@ static const struct argp_option option_table[] = {
 
 static void parse_shown(struct argp_state *state, const char *text, struct rank_options *options)
 {
-	unsigned long long value;
-	char *end;
+	uint64_t value = filter_number(state, "-n", text, 0, INT32_MAX);
 
-	errno = 0;
-	value = strtoull(text, &end, 10);
-	if (errno || text[0] < '0' || text[0] > '9' || *end || value > INT32_MAX)
-		argp_error(state, "-n: '%s' is not a number from 0 to %d", text, INT32_MAX);
 	options->shown = value ? value : SIZE_MAX;
 }
 

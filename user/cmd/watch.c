@@ -319,7 +319,7 @@ static void finish(struct watch *watch, struct incident *incident)
 		watch->judgement.rss_match == RSS_MATCH_EXACT)
 		watch->coverage.kernel_sum = watch->judgement.rss_match;
 	if (!telling_muted(&watch->telling) &&
-		filter_passes(watch->options, incident, &watch->judgement) &&
+		filter_passes(&watch->options->filter, incident, &watch->judgement) &&
 		follows(watch, incident)) {
 		tell(watch, incident, &judged_by);
 		if (telling_muted(&watch->telling))

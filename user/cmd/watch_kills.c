@@ -113,12 +113,12 @@ static void tell(struct watch *watch, struct killing *killing)
 	if (watch->options->kills == KILLS_FOREIGN && !killing_is_foreign(killing))
 		return;
 	take_names(watch, killing);
-	if (!filter_killing(watch->options, killing))
+	if (!filter_killing(&watch->options->filter, killing))
 		return;
 	killing_counted(
 		killing, tracer_burst(watch->tracer, killing->sender_tgid, killing->burst_ns));
 	judge_killing(killing, &watch->host, &watch->kill_judgement);
-	if (!filter_verdicts(&watch->options->verdicts, watch->kill_judgement.verdicts,
+	if (!filter_verdicts(&watch->options->filter.verdicts, watch->kill_judgement.verdicts,
 		    watch->kill_judgement.verdict_count))
 		return;
 	telling_clock(&watch->telling);

@@ -88,12 +88,12 @@ static bool tell(struct watch *watch, const struct refusal *refusal)
 {
 	const struct follower *follower = watch->options->follower;
 
-	if (!filter_refusal(watch->options, refusal))
+	if (!filter_refusal(&watch->options->filter, refusal))
 		return false;
 	judge_refusal(refusal, &watch->host, &watch->refusal_judgement);
 	if (!refusal_is_told(refusal, &watch->refusal_judgement) ||
-		!filter_verdicts(&watch->options->verdicts, watch->refusal_judgement.verdicts,
-			watch->refusal_judgement.verdict_count))
+		!filter_verdicts(&watch->options->filter.verdicts,
+			watch->refusal_judgement.verdicts, watch->refusal_judgement.verdict_count))
 		return false;
 	telling_clock(&watch->telling);
 	if (follower)
