@@ -46,7 +46,7 @@ USER_OBJS += $(B)/page/assets.o
 BPF_USER := user/source/loader.c user/source/ring.c user/source/probe.c user/source/census.c \
 	user/source/arm.c
 PURE_OBJS := $(filter-out $(BPF_USER:%.c=$(B)/%.o) $(B)/user/cmd/%.o,$(USER_OBJS)) $(B)/user/cmd/filter.o \
-	$(B)/user/cmd/when.o $(B)/user/cmd/select.o $(B)/user/cmd/need.o
+	$(B)/user/cmd/when.o $(B)/user/cmd/clock.o $(B)/user/cmd/select.o $(B)/user/cmd/need.o
 PURE_LIB := $(B)/liboomsnoop-pure.a
 
 all: $(B)/oomsnoop

@@ -229,6 +229,40 @@ static __always_inline void task_fill_memory(
 		e->flags |= EV_TASK_VFORK;
 }
 
+/* Of the levels of a task's chain that have a limit, the fullest. */
+struct fullest_limit {
+	struct cgroup_subsys_state *css; /* NULL: none has a limit */
+	u64 usage, max; /* pages */
+	bool v2; /* the hierarchy of the memory controller */
+};
+
+static __always_inline struct fullest_limit fullest_limit_of(const struct task_struct *task)
+{
+	struct cgroup_subsys_state *css = css_of_task(task);
+	u64 unlimited = 1ULL << 50; /* PAGE_COUNTER_MAX is 2^51 with 4 KiB pages, 2^47 with 64 */
+	struct fullest_limit ret = {};
+	u64 fullest = 0;
+	u32 i;
+
+	for (i = 0; i < EV_MAX_LEVELS && css; i++) {
+		struct mem_cgroup *memcg = memcg_of_css(css);
+		struct cgroup_subsys_state *parent = BPF_CORE_READ(css, parent);
+		u64 usage = BPF_CORE_READ(memcg, memory.usage.counter);
+		u64 max = BPF_CORE_READ(memcg, memory.max);
+
+		if (max && max < unlimited && (usage << 10) / max >= fullest) {
+			fullest = (usage << 10) / max;
+			ret.css = css;
+			ret.usage = usage;
+			ret.max = max;
+		}
+		if (!parent && BPF_CORE_READ(css, cgroup, root, hierarchy_id) == 0)
+			ret.v2 = true;
+		css = parent;
+	}
+	return ret;
+}
+
 /* Writes a process down. `exact` also sums the per-CPU parts, which costs a read per CPU and
  * counter. */
 static __always_inline void task_fill(struct ev_task *e, struct task_struct *task, bool exact)

@@ -146,28 +146,16 @@ static __always_inline void pids_fill(struct ev_refusal *e, struct task_struct *
 	}
 }
 
-/* The level of its memory cgroup's chain that is fullest. */
 static __always_inline void memcg_fill(struct ev_refusal *e, struct task_struct *task)
 {
-	struct cgroup_subsys_state *css = css_of_task(task);
-	u64 unlimited = 1ULL << 50; /* as in signal.bpf.c */
-	u64 fullest = 0;
-	u32 i;
+	struct fullest_limit limit = fullest_limit_of(task);
 
-	for (i = 0; i < EV_MAX_LEVELS && css; i++) {
-		struct mem_cgroup *memcg = memcg_of_css(css);
-		u64 usage = BPF_CORE_READ(memcg, memory.usage.counter);
-		u64 max = BPF_CORE_READ(memcg, memory.max);
-
-		if (max && max < unlimited && (usage << 10) / max >= fullest) {
-			fullest = (usage << 10) / max;
-			e->flags |= EV_REFUSAL_LIMIT;
-			e->limit_id = memcg_id(css);
-			e->limit_usage_pages = usage;
-			e->limit_max_pages = max;
-		}
-		css = BPF_CORE_READ(css, parent);
-	}
+	if (!limit.css)
+		return;
+	e->flags |= EV_REFUSAL_LIMIT;
+	e->limit_id = memcg_id(limit.css);
+	e->limit_usage_pages = limit.usage;
+	e->limit_max_pages = limit.max;
 }
 
 /* Global: the verifier then checks it once for all programs. Returns 0. */

@@ -278,32 +278,19 @@ __noinline int signal_kinship(u64 task_address, u32 sender)
 	return 0;
 }
 
-/* The level of the target's chain that is fullest. */
 static __always_inline void limit_fill(struct ev_signal *e, struct task_struct *task)
 {
-	struct cgroup_subsys_state *css = css_of_task(task);
-	u64 unlimited = 1ULL << 50; /* PAGE_COUNTER_MAX is 2^51 with 4 KiB pages, 2^47 with 64 */
-	u64 fullest = 0;
-	u32 i;
+	struct fullest_limit limit = fullest_limit_of(task);
 
-	for (i = 0; i < EV_MAX_LEVELS && css; i++) {
-		struct mem_cgroup *memcg = memcg_of_css(css);
-		u64 usage = BPF_CORE_READ(memcg, memory.usage.counter);
-		u64 max = BPF_CORE_READ(memcg, memory.max);
-
-		if (max && max < unlimited && (usage << 10) / max >= fullest) {
-			fullest = (usage << 10) / max;
-			e->flags |= EV_SIGNAL_LIMIT;
-			e->limit_id = memcg_id(css);
-			e->limit_usage_pages = usage;
-			e->limit_max_pages = max;
-			e->limit_oom_kills = memcg_event(memcg, memory_events, MEMCG_OOM_KILL);
-		}
-		if (!BPF_CORE_READ(css, parent) &&
-			BPF_CORE_READ(css, cgroup, root, hierarchy_id) == 0)
-			e->flags |= EV_SIGNAL_LIMIT_V2;
-		css = BPF_CORE_READ(css, parent);
-	}
+	if (limit.v2)
+		e->flags |= EV_SIGNAL_LIMIT_V2;
+	if (!limit.css)
+		return;
+	e->flags |= EV_SIGNAL_LIMIT;
+	e->limit_id = memcg_id(limit.css);
+	e->limit_usage_pages = limit.usage;
+	e->limit_max_pages = limit.max;
+	e->limit_oom_kills = memcg_event(memcg_of_css(limit.css), memory_events, MEMCG_OOM_KILL);
 }
 
 static __always_inline void argument_fill(struct ev_signal *e)

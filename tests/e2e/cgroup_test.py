@@ -1,13 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""cgroup_test.py [-q] [-t TEST] [BINARY]: what oomsnoop tells without any right, from the files of its own
+"""cgroup_test.py [-q] [-k TEST] [BINARY]: what oomsnoop tells without any right, from the files of its own
 cgroup: in a container of runc's here, as uid 1000 without capabilities, and in a guest with cgroup
 v2. Held against what the workloads say they took and how they ended, and against the kernel's log.
 Makes contained OOM kills in memory cgroups of its own. Needs root. Prints "ok NAME" and "FAIL NAME:
 why" lines and a last line of sums."""
-import argparse
 import concurrent.futures
-import functools
 import json
 import os
 import shutil
@@ -17,6 +15,7 @@ import tempfile
 from pathlib import Path
 
 import oracle
+import suite
 from cli_test import differ
 from containers import Bundle
 from kmsg_test import Log
@@ -350,37 +349,27 @@ def guest():
         shutil.rmtree(out, ignore_errors=True)
 
 
-def here(name, test, binary):
-    try:
-        return [(name, list(test(binary)))]
-    except (AssertionError, KeyError, IndexError, ValueError, subprocess.TimeoutExpired) as error:
-        return [(name, [repr(error)])]
-
-
-def jobs(binary, only):
-    """All of them wait more than they work: they run at once, the longest first."""
-    if not only or 'guest' in only:
-        yield lambda: list(guest())
-    for name, test in list(globals().items()):
-        short = name.removeprefix('test_').replace('_', '-')
-        if name.startswith('test_') and (not only or short in only):
-            yield functools.partial(here, short, test, binary)
+def job(name, test, binary):
+    """[(name, errors)]"""
+    return list(test()) if test is guest else [(name, suite.check(test, binary))]
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = suite.arguments(__doc__)
     parser.add_argument(
         'binary', nargs='?', default=TOP / 'build' / 'oomsnoop-static', type=Path
     )
-    parser.add_argument('-q', '--quiet', action='store_true')
-    parser.add_argument('-t', '--test', action='append', help='only this test; guest: those there')
     options = parser.parse_args()
     if os.geteuid() != 0 or not options.binary.exists() or not shutil.which('runc'):
         print(f'cgroup_test: needs root, runc and {options.binary}', file=sys.stderr)
-        return 69
+        return suite.EX_UNAVAILABLE
+    tests = suite.chosen('cgroup', {'guest': guest, **suite.tests_of(globals())}, options)
+    if not tests:
+        return suite.EX_USAGE
     results = Results(options.quiet)
+    # All of them wait more than they work: they run at once, the longest first.
     with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
-        running = [pool.submit(job) for job in jobs(str(options.binary), options.test)]
+        running = [pool.submit(job, *one, str(options.binary)) for one in tests.items()]
         for done in running:
             for name, errors in done.result():
                 results.add(f'cgroup/{name}', errors)

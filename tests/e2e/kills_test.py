@@ -1,87 +1,46 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""kills_test.py [BINARY]: kills that are not the OOM killer's, really made: by a shell, by python, by timeout, of a process group,
+"""kills_test.py [-q] [-k TEST] [BINARY]: kills that are not the OOM killer's, really made: by a shell, by python, by timeout, of a process group,
 by earlyoom, by the end of a pid namespace, by a full tmpfs. Who did it is known here, and must be told; what must not be told is
 looked for, too. Prints "ok NAME" and "FAIL NAME: why" lines and a last line of sums."""
 import json
 import mmap
 import os
 import re
-import select
 import shutil
 import signal
 import sqlite3
 import subprocess
 import sys
 import tempfile
-import threading
-import time
 from contextlib import closing
 from pathlib import Path
 
+import suite
 from cgroup import Cgroup, eat
-from results import Results
+from tracer import PATIENCE, Tracer, differ, end_all
 
 TOP = Path(__file__).resolve().parents[2]
 DOCS = TOP / 'docs' / 'capture.md'
 SCHEMA = TOP / 'docs' / 'record-schema.json'
-# Nothing waits this long unless it fails.
-PATIENCE = 60
 MANY = 100
 PAGE = mmap.PAGESIZE
 
 
-class Tracer:
-    """A running tracer; its kill records come in while it runs."""
-
-    def __init__(self, binary, *options):
-        reader, writer = os.pipe()
-        self.process = subprocess.Popen(
-            [binary, *options, '--ready-fd', str(writer)],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            stdin=subprocess.DEVNULL,
-            pass_fds=[writer],
-        )
-        os.close(writer)
-        self.lines, self.records = [], []
-        self.heard = threading.Condition()
-        self.listener = threading.Thread(target=self.listen, daemon=True)
-        self.listener.start()
-        if not select.select([reader], [], [], PATIENCE)[0] or os.read(reader, 64) != b'READY\n':
-            raise AssertionError(f'not ready: {self.process.stderr.read()!r}')
-        os.close(reader)
-
-    def listen(self):
-        for line in self.process.stdout:
-            record = json.loads(line) if line.startswith(b'{') else {}
-            with self.heard:
-                self.lines.append(line)
-                self.records.append(record)
-                self.heard.notify_all()
+class Kills(Tracer):
+    """A tracer, of which kills alone count."""
 
     def kills(self):
-        return [record for record in self.records if record.get('type') == 'kill']
+        return [record for record in self.records if record['type'] == 'kill']
 
     def told(self, pid):
-        """Records of kills in which it is a target."""
-        return [
-            record
-            for record in self.kills()
-            if pid in (record['target_pid'], *(t['pid'] for t in record.get('targets', ())))
-        ]
+        return [record for record in super().told(pid) if record['type'] == 'kill']
 
-    def wait(self, pid):
+    def seen(self, test, enough=bool):
+        """The kills that pass a test, once they are enough: one is, if nothing else is said."""
         with self.heard:
-            if not self.heard.wait_for(lambda: self.told(pid), PATIENCE):
-                raise AssertionError(f'the kill of {pid} is never told')
-            return self.told(pid)[0]
-
-    def end(self):
-        self.process.send_signal(signal.SIGTERM)
-        self.process.wait(PATIENCE)
-        self.listener.join(PATIENCE)
-        return self.process.stderr.read()
+            self.heard.wait_for(lambda: enough(list(filter(test, self.kills()))), PATIENCE)
+            return list(filter(test, self.kills()))
 
 
 class Target:
@@ -119,15 +78,6 @@ def python(text):
     return process.pid
 
 
-def differ(record, **expected):
-    """What is not as expected."""
-    yield from (
-        f'{key} is {record.get(key)!r} and not {value!r}'
-        for key, value in expected.items()
-        if record.get(key) != value
-    )
-
-
 # Who or what killed: one of them is given, and no other.
 KILLERS = {
     'shm-full', 'killed-by-oom-daemon', 'cgroup-killed', 'killed-by-kernel', 'memory-fault', 'killed-by-process',
@@ -148,12 +98,19 @@ def verdict(record, name):
 
 
 class Cases:
+    """Three tracers that run all the time; the last tests end them."""
+
     def __init__(self, binary):
         self.binary = binary
-        self.foreign = Tracer(binary, '--json')
-        self.everything = Tracer(binary, '--json', '--kills', 'all')
-        self.text = Tracer(binary)
-        self.results = Results()
+        self.foreign = Kills(binary, '--json')
+        self.everything = Kills(binary, '--json', '--kills', 'all')
+        self.text = Kills(binary)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        end_all(self.foreign, self.everything, self.text)
 
     def absent(self, pid):
         """A kill made after it is told, it is not."""
@@ -164,7 +121,7 @@ class Cases:
 
     # --- by hand ---
 
-    def by_shell(self):
+    def test_by_shell(self):
         with Target() as target:
             sender = shell(f'kill -9 {target.pid}')
             record = self.foreign.wait(target.killed())
@@ -184,41 +141,31 @@ class Cases:
             yield 'the target held nothing'
         claim = f'Not the OOM killer: bash (pid {sender}) sent SIGKILL to sleep (pid {target.pid})'
         yield from differ(record['verdicts'][0], claim=claim, confidence='certain')
-        self.text_lines(sender, target.pid)
+        for pid in (sender, target.pid):
+            self.text.wait_text(str(pid).encode())
         lines = b''.join(self.text.lines).decode()
         if f'KILL Not the OOM killer: bash (pid {sender})' not in lines:
             yield f'the text does not begin so: {lines[-800:]}'
 
-    def text_lines(self, *pids):
-        with self.text.heard:
-            self.text.heard.wait_for(
-                lambda: all(str(pid).encode() in b''.join(self.text.lines) for pid in pids),
-                PATIENCE,
-            )
-
-    def by_python(self):
+    def test_by_python(self):
         with Target() as target:
             sender = python(f'import os; os.kill({target.pid}, 9)')
             record = self.foreign.wait(target.killed())
         yield from differ(record, sender_pid=sender, sender_kind='interpreter', code_name='SI_USER')
         yield from verdict(record, 'killed-by-process')
 
-    def by_timeout(self):
+    def test_by_timeout(self):
         process = subprocess.Popen(
             ['timeout', '--foreground', '-s', 'KILL', '0.2', 'sleep', '600'])
         process.wait(PATIENCE)
-        with self.everything.heard:
-            self.everything.heard.wait_for(
-                lambda: any(r['sender_pid'] == process.pid for r in self.everything.kills()),
-                PATIENCE)
-        records = [r for r in self.everything.kills() if r['sender_pid'] == process.pid]
+        records = self.everything.seen(lambda r: r['sender_pid'] == process.pid)
         if not records:
             yield 'not told with --kills all'
             return
         yield from differ(records[0], sender_name='timeout', sender_kind='tool', target_is_child=True)
         yield from self.absent(records[0]['target_pid'])
 
-    def own_child(self):
+    def test_own_child(self):
         with Target() as target:
             target.process.kill()
             record = self.everything.wait(target.killed())
@@ -226,7 +173,7 @@ class Cases:
                           targets_descendants=1)
         yield from self.absent(target.pid)
 
-    def itself(self):
+    def test_itself(self):
         process = subprocess.Popen(['bash', '-c', 'kill -9 $$'])
         process.wait(PATIENCE)
         record = self.foreign.wait(process.pid)
@@ -234,7 +181,7 @@ class Cases:
         if 'killed itself' not in record['verdicts'][0]['claim']:
             yield record['verdicts'][0]['claim']
 
-    def own_parent(self):
+    def test_own_parent(self):
         process = subprocess.Popen(['bash', '-c', 'bash -c "kill -9 \\$PPID"; true'])
         process.wait(PATIENCE)
         record = self.foreign.wait(process.pid)
@@ -242,7 +189,7 @@ class Cases:
         if 'its own parent' not in record['verdicts'][0]['claim']:
             yield record['verdicts'][0]['claim']
 
-    def after_term(self):
+    def test_after_term(self):
         deaf = 'trap "" TERM; echo deaf; while :; do sleep 600; done'
         with Target('bash', '-c', deaf, stdout=subprocess.PIPE, start_new_session=True) as target:
             target.process.stdout.readline()
@@ -254,13 +201,13 @@ class Cases:
         if not 400 <= record.get('sigterm_ms_before', 0) < 30000:
             yield f'SIGTERM {record.get("sigterm_ms_before")} ms before'
 
-    def term_alone(self):
+    def test_term_alone(self):
         with Target() as target:
             target.process.terminate()
             target.process.wait(PATIENCE)
         yield from self.absent(target.pid)
 
-    def handled(self):
+    def test_handled(self):
         """A fault that a handler takes kills nobody."""
         text = ('import ctypes, faulthandler, os, signal; libc = ctypes.CDLL(None); '
                 'f = ctypes.CFUNCTYPE(None, ctypes.c_int)(lambda n: os._exit(7)); '
@@ -274,7 +221,7 @@ class Cases:
 
     # --- many ---
 
-    def group(self):
+    def test_group(self):
         script = 'sleep 600 & sleep 600 & sleep 600 & echo ready; wait'
         with Target('bash', '-c', script, stdout=subprocess.PIPE, start_new_session=True) as leader:
             leader.process.stdout.readline()
@@ -287,21 +234,21 @@ class Cases:
         if len(self.foreign.told(leader.pid)) != 1:
             yield 'told more than once'
 
-    def many(self):
+    def test_many(self):
         targets = [Target() for _ in range(MANY)]
         sender = shell('kill -9 ' + ' '.join(str(target.pid) for target in targets))
         for target in targets:
             target.killed()
-        with self.foreign.heard:
-            self.foreign.heard.wait_for(
-                lambda: any(r['sender_pid'] == sender for r in self.foreign.kills()), PATIENCE)
-        records = [r for r in self.foreign.kills() if r['sender_pid'] == sender]
+        # A shell that was held up for long begins another record.
+        records = self.foreign.seen(
+            lambda r: r['sender_pid'] == sender,
+            lambda found: sum(record['targets_total'] for record in found) >= MANY)
         if sum(record['targets_total'] for record in records) != MANY:
             yield f'{[record["targets_total"] for record in records]} of {MANY}'
 
     # --- daemons ---
 
-    def earlyoom(self):
+    def test_earlyoom(self):
         """In a pid namespace of its own it can kill nobody else."""
         program = find_daemon('earlyoom', 'usr/bin/earlyoom')
         script = (f'sleep 600 & victim=$!; {program} -m 99,99 -s 100,100 -r 0 --prefer "^sleep$" '
@@ -313,11 +260,7 @@ class Cases:
             process.wait(PATIENCE)
         finally:
             process.kill()
-        with self.foreign.heard:
-            self.foreign.heard.wait_for(
-                lambda: any(r.get('sender_name') == 'earlyoom' for r in self.foreign.kills()),
-                PATIENCE)
-        records = [r for r in self.foreign.kills() if r.get('sender_name') == 'earlyoom']
+        records = self.foreign.seen(lambda r: r.get('sender_name') == 'earlyoom')
         if not records:
             yield 'never told'
             return
@@ -327,7 +270,7 @@ class Cases:
             yield records[0]['verdicts'][0]['claim']
         yield from self.impostor()
 
-    def nohang(self):
+    def test_nohang(self):
         """A Python program is known by its script. It acts on no more than half of memory: in a mount
         namespace of its own it is told of less."""
         program = find_daemon('nohang', 'usr/sbin/nohang')
@@ -344,11 +287,7 @@ class Cases:
                 process.wait(PATIENCE)
             finally:
                 process.kill()
-        with self.foreign.heard:
-            self.foreign.heard.wait_for(
-                lambda: any(r.get('sender_name') == 'nohang' for r in self.foreign.kills()),
-                PATIENCE)
-        records = [r for r in self.foreign.kills() if r.get('sender_name') == 'nohang']
+        records = self.foreign.seen(lambda r: r.get('sender_name') == 'nohang')
         if not records:
             yield 'never told'
             return
@@ -367,24 +306,20 @@ class Cases:
             record = self.foreign.wait(target.killed())
         yield from differ(record, sender_comm='earlyoom', sender_kind='process')
 
-    def namespace(self):
+    def test_namespace(self):
         process = subprocess.Popen(
             ['unshare', '--pid', '--mount', '--mount-proc', '--fork', 'bash', '-c',
              'sleep 613 & until [[ $(</proc/$!/comm) == sleep ]]; do :; done; exec true'])
         process.wait(PATIENCE)
-        with self.everything.heard:
-            self.everything.heard.wait_for(self.namespace_ended, PATIENCE)
-        if not self.namespace_ended():
+        records = self.everything.seen(
+            lambda r: r['manner'] == 'pid-namespace-end' and r.get('target_cmdline') == 'sleep 613')
+        if not records:
             yield 'never told'
             return
-        record = self.namespace_ended()[0]
+        record = records[0]
         yield from differ(record, code_name='SI_KERNEL')
         yield from verdict(record, 'cgroup-killed')
         yield from self.absent(record['target_pid'])
-
-    def namespace_ended(self):
-        return [r for r in self.everything.kills() if r['manner'] == 'pid-namespace-end'
-                and r.get('target_cmdline') == 'sleep 613']
 
     # --- memory ---
 
@@ -392,7 +327,7 @@ class Cases:
         """Each tracer looks for what is mapped by itself, at the same moment on the same CPU."""
         return [tracer.wait(pid) for tracer in (self.foreign, self.everything)]
 
-    def full_tmpfs(self):
+    def test_full_tmpfs(self):
         folder = tempfile.mkdtemp()
         subprocess.run(['mount', '-t', 'tmpfs', '-o', 'size=1M', 'oomsnoop-test', folder], check=True)
         try:
@@ -412,7 +347,7 @@ class Cases:
                               tmpfs_used_bytes=1 << 20, fault_file_bytes=2 << 20)
             yield from verdict(record, 'shm-full')
 
-    def cut_file(self):
+    def test_cut_file(self):
         with tempfile.NamedTemporaryFile() as file:
             text = (f'import mmap; f = open("{file.name}", "rb+"); f.truncate(8192); '
                     'm = mmap.mmap(f.fileno(), 8192); f.truncate(0); m[5000]')
@@ -425,7 +360,7 @@ class Cases:
             if 'beyond the end' not in record['verdicts'][0]['claim']:
                 yield record['verdicts'][0]['claim']
 
-    def bad_address(self):
+    def test_bad_address(self):
         process = subprocess.Popen(
             [sys.executable, '-I', '-S', '-c', 'import ctypes; ctypes.string_at(8)'])
         process.wait(PATIENCE)
@@ -433,7 +368,7 @@ class Cases:
         yield from differ(record, signal='SIGSEGV', code_name='SEGV_MAPERR', fault_address='0x8')
         yield from self.absent(process.pid)
 
-    def beside_oom(self):
+    def test_beside_oom(self):
         """The OOM killer's own signal is none; a kill after it in the same cgroup tells of it."""
         with Cgroup('kills', 24) as cgroup:
             victim = eat(cgroup, 64)
@@ -451,7 +386,14 @@ class Cases:
                    for r in self.everything.records):
             yield 'the OOM kill itself is not told'
 
-    def valid(self):
+    def test_totals(self):
+        self.everything.end()
+        self.foreign.end()
+        self.text.end()
+        stop = self.foreign.records[-1]
+        yield from differ(stop, type='stop', other_kills=len(self.foreign.kills()))
+
+    def test_valid(self):
         from jsonschema import Draft202012Validator
 
         validator = Draft202012Validator(json.loads(SCHEMA.read_text()))
@@ -459,25 +401,6 @@ class Cases:
             for record in tracer.records:
                 for error in validator.iter_errors(record):
                     yield f'{record.get("type")}, {"/".join(map(str, error.path))}: {error.message[:150]}'
-
-    def totals(self):
-        self.everything.end()
-        self.foreign.end()
-        self.text.end()
-        stop = self.foreign.records[-1]
-        yield from differ(stop, type='stop', other_kills=len(self.foreign.kills()))
-
-    def run(self):
-        for case in (
-            self.by_shell, self.by_python, self.by_timeout, self.own_child, self.itself,
-            self.own_parent, self.after_term, self.term_alone, self.handled, self.group, self.many,
-            self.earlyoom, self.nohang, self.namespace, self.full_tmpfs, self.cut_file, self.bad_address,
-            self.beside_oom, self.totals, self.valid,
-        ):
-            try:
-                self.results.add(case.__name__.replace('_', ' '), list(case()))
-            except (AssertionError, OSError, subprocess.SubprocessError) as error:
-                self.results.add(case.__name__.replace('_', ' '), [repr(error)])
 
 
 def find_daemon(package, path):
@@ -504,11 +427,11 @@ def nohang_settings(program):
 # --- a store ---
 
 
-def stored(binary):
+def test_stored(cases):
     """Recorded, a kill is in list, report and export, between the incidents, as it was told live."""
     with tempfile.TemporaryDirectory() as folder:
         file = f'{folder}/oom.db'
-        tracer = Tracer(binary, 'record', '-o', file, '--also-print', '--cgroup',
+        tracer = Kills(cases.binary, 'record', '-o', file, '--also-print', '--cgroup',
                         f'/oomsnoop-cli-{os.getpid()}-*')
         with Cgroup('stored', 24) as cgroup:
             first = eat(cgroup, 64)
@@ -517,20 +440,12 @@ def stored(binary):
                 shell(f'kill -9 {target.pid}')
                 target.killed()
             # It is told when nothing more comes of its sender: the next one must come after that.
-            wait_for(lambda: b'KILL Not the OOM killer: ' in b''.join(tracer.lines))
+            tracer.wait_text(b'KILL Not the OOM killer: ')
             last = eat(cgroup, 64)
-            wait_for(lambda: f'[{last}]'.encode() in b''.join(tracer.lines))
+            tracer.wait_text(f'[{last}]'.encode())
         said = tracer.end().decode()
         live = b''.join(tracer.lines).decode()
-        yield from check_stored(binary, file, live, (first, target.pid, last), said)
-
-
-def wait_for(test):
-    deadline = time.monotonic() + PATIENCE
-    while not test():
-        if time.monotonic() > deadline:
-            raise AssertionError('it never came')
-        time.sleep(0.02)
+        yield from check_stored(cases.binary, file, live, (first, target.pid, last), said)
 
 
 def output(binary, *words):
@@ -575,9 +490,9 @@ def check_query(file, pid):
         yield f'{question}: {answers}'
 
 
-def by_verdict(binary):
+def test_by_verdict(cases):
     """The live trace tells what has one of these verdicts, kills and incidents alike, and nothing else."""
-    tracer = Tracer(binary, '--json', '--verdict', 'memory-fault', '--verdict', 'own-limit')
+    tracer = Kills(cases.binary, '--json', '--verdict', 'memory-fault', '--verdict', 'own-limit')
     with Target() as target, Cgroup('verdict', 16) as cgroup:
         shell(f'kill -9 {target.pid}')
         target.killed()
@@ -598,8 +513,8 @@ def by_verdict(binary):
         yield 'a kill by a process is told'
 
 
-def off(binary):
-    tracer = Tracer(binary, '--json', '--kills', 'off')
+def test_off(cases):
+    tracer = Kills(cases.binary, '--json', '--kills', 'off')
     with Target() as target:
         shell(f'kill -9 {target.pid}')
         target.killed()
@@ -611,17 +526,5 @@ def off(binary):
         yield f'hooks: {start["hooks"]}'
 
 
-def main():
-    binary = sys.argv[1] if len(sys.argv) > 1 else str(TOP / 'build' / 'oomsnoop')
-    cases = Cases(binary)
-    cases.run()
-    for name, case in (('stored', stored), ('by-verdict', by_verdict), ('off', off)):
-        try:
-            cases.results.add(name, list(case(binary)))
-        except (AssertionError, OSError, subprocess.SubprocessError) as error:
-            cases.results.add(name, [repr(error)])
-    return cases.results.finish()
-
-
 if __name__ == '__main__':
-    raise SystemExit(main())
+    sys.exit(suite.main('kills', __doc__, suite.tests_of(vars(Cases), globals()), Cases))

@@ -1,24 +1,23 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""page_test.py [-q] [--only TEXT] [BUILD]: the report page in a real browser (headless Chromium).
+"""page_test.py [-q] [-k TEST] [BUILD]: the report page in a real browser (headless Chromium).
 BUILD is the build's directory: its tests/page/make_page writes pages of made incidents, its oomsnoop
 one of a real kill in a memory cgroup of its own. Needs root for that. Prints "ok NAME" and
 "FAIL NAME: why" lines and a last line of sums."""
-import argparse
 import json
 import os
-import re
 import shutil
 import subprocess
 import sys
 import tempfile
 import xml.dom.minidom
+from contextlib import contextmanager
 from pathlib import Path
 
+import suite
 from browser import Browser, pixels
 from cgroup import Cgroup
 from recording import Folder, Recording
-from results import Results
 
 TOP = Path(__file__).resolve().parents[2]
 KINDS = ('plain', 'workers', 'hostile', 'points', 'bare', 'group', 'nobody', 'gaps', 'large')
@@ -774,43 +773,29 @@ def test_sizes(pages):
         yield f'the largest page is {size} bytes'
 
 
-TESTS = [value for name, value in list(globals().items()) if name.startswith('test_')]
+@contextmanager
+def made(build):
+    """The pages of made incidents, and the browser."""
+    with tempfile.TemporaryDirectory(prefix='oomsnoop-page-') as directory:
+        browser = Browser(os.path.join(directory, 'profile'))
+        try:
+            pages = Pages(browser, build, directory)
+            for kind in KINDS:
+                pages.make(kind)
+            yield pages
+        finally:
+            browser.close()
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument('-q', '--quiet', action='store_true')
-    parser.add_argument('--only', default='', help='tests whose names have this in them')
+    parser = suite.arguments(__doc__)
     parser.add_argument('build', nargs='?', default=TOP / 'build', type=Path)
     options = parser.parse_args()
-    results = Results(options.quiet)
-    with tempfile.TemporaryDirectory(prefix='oomsnoop-page-') as directory:
-        profile = os.path.join(directory, 'profile')
-        browser = Browser(profile)
-        try:
-            pages = Pages(browser, options.build.resolve(), directory)
-            for kind in KINDS:
-                pages.make(kind)
-            for test in TESTS:
-                name = re.sub('^test_', '', test.__name__)
-                if options.only not in name:
-                    continue
-                try:
-                    errors = list(test(pages))
-                except (
-                    AssertionError,
-                    RuntimeError,
-                    OSError,
-                    ValueError,
-                    KeyError,
-                    IndexError,
-                    subprocess.SubprocessError,
-                ) as error:
-                    errors = [f'{type(error).__name__}: {error}']
-                results.add(f'page {name}', errors)
-        finally:
-            browser.close()
-    return results.finish()
+    tests = suite.chosen('page', suite.tests_of(globals()), options)
+    if not tests:
+        return suite.EX_USAGE
+    with made(options.build.resolve()) as pages:
+        return suite.run('page', tests, options, pages)
 
 
 if __name__ == '__main__':

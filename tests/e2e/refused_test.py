@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""refused_test.py [BINARY]: memory and processes that are asked for and not given, really: by ulimit -v, -d and -u, by pids.max, by
+"""refused_test.py [-q] [-k TEST] [BINARY]: memory and processes that are asked for and not given, really: by ulimit -v, -d and -u, by pids.max, by
 vm.max_map_count, by the size of the address space; a python that ends with MemoryError; a full /dev/shm under python's
 multiprocessing. Which limit it is, is known here, and must be told; of what is given nothing may be told.
 Prints "ok NAME" and "FAIL NAME: why" lines and a last line of sums."""
@@ -10,89 +10,28 @@ import json
 import mmap
 import os
 import re
-import select
-import signal
 import sqlite3
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from contextlib import closing
 from pathlib import Path
 
-from cgroup import Cgroup
-from results import Results
+import suite
+from tracer import PATIENCE, Tracer, differ, end_all
 
 TOP = Path(__file__).resolve().parents[2]
 REFUSE = TOP / 'build' / 'tests' / 'workloads' / 'refuse'
 SCHEMA = TOP / 'docs' / 'record-schema.json'
 DOCS = TOP / 'docs' / 'capture.md'
 PIDS = Path('/sys/fs/cgroup/pids')
-# Nothing waits this long unless it fails.
-PATIENCE = 60
 PAGE = mmap.PAGESIZE
 MIB = 1 << 20
 STORM = 200000
 WORKERS = 12
 NOBODY = 65534
 NUMBERS = itertools.count(1)
-
-
-class Tracer:
-    """A running tracer; its records come in while it runs."""
-
-    def __init__(self, binary, *options):
-        reader, writer = os.pipe()
-        self.process = subprocess.Popen(
-            [binary, *options, '--ready-fd', str(writer)],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            stdin=subprocess.DEVNULL,
-            pass_fds=[writer],
-        )
-        os.close(writer)
-        self.lines, self.records = [], []
-        self.heard = threading.Condition()
-        self.listener = threading.Thread(target=self.listen, daemon=True)
-        self.listener.start()
-        if not select.select([reader], [], [], PATIENCE)[0] or os.read(reader, 64) != b'READY\n':
-            raise AssertionError(f'not ready: {self.process.stderr.read()!r}')
-        os.close(reader)
-
-    def listen(self):
-        for line in self.process.stdout:
-            with self.heard:
-                self.lines.append(line)
-                if line.startswith(b'{'):
-                    self.records.append(json.loads(line))
-                self.heard.notify_all()
-
-    def told(self, pid):
-        """What was told of this process."""
-        return [
-            record
-            for record in self.records
-            if pid in (record.get('pid'), record.get('target_pid'))
-            or pid in (target['pid'] for target in record.get('targets', ()))
-        ]
-
-    def wait(self, pid):
-        with self.heard:
-            if not self.heard.wait_for(lambda: self.told(pid), PATIENCE):
-                raise AssertionError(f'nothing is ever told of {pid}')
-            return self.told(pid)[0]
-
-    def wait_text(self, text):
-        with self.heard:
-            if not self.heard.wait_for(lambda: text in b''.join(self.lines), PATIENCE):
-                raise AssertionError(f'never told: {text!r} in {b"".join(self.lines)[-800:]!r}')
-
-    def end(self):
-        self.process.send_signal(signal.SIGTERM)
-        self.process.wait(PATIENCE)
-        self.listener.join(PATIENCE)
-        return self.process.stderr.read()
 
 
 class Account:
@@ -124,15 +63,6 @@ def refuse(*arguments, comm=None):
     return process.pid, Account(text)
 
 
-def differ(record, **expected):
-    """What is not as expected."""
-    yield from (
-        f'{key} is {record.get(key)!r} and not {value!r}'
-        for key, value in expected.items()
-        if record.get(key) != value
-    )
-
-
 def number(path):
     return int(Path(path).read_text(encoding='ascii'))
 
@@ -162,6 +92,8 @@ class PidsCgroup:
 
 
 class Cases:
+    """Three tracers that run all the time; one of the last tests ends one of them."""
+
     def __init__(self, binary):
         self.binary = binary
         self.directory = tempfile.TemporaryDirectory()
@@ -171,7 +103,13 @@ class Cases:
             '--kills', 'all')
         self.text = Tracer(binary, '--refused', 'on', '--without', 'recorder', '--kills', 'off')
         self.default = Tracer(binary, '--json', '--without', 'recorder', '--kills', 'off')
-        self.results = Results()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        end_all(self.tracer, self.text, self.default)
+        self.directory.cleanup()
 
     # --- what there is to expect of each ---
 
@@ -208,31 +146,31 @@ class Cases:
 
     # --- memory ---
 
-    def ulimit_v(self):
+    def test_ulimit_v(self):
         yield from self.refused(
             ('as', 10, 100), 'rlimit-as', 'mmap', asked_bytes=100 * MIB, count=1)
 
-    def ulimit_d(self):
+    def test_ulimit_d(self):
         yield from self.refused(
             ('data', 10, 100), 'rlimit-data', 'mmap', asked_bytes=100 * MIB, count=1)
 
-    def brk(self):
+    def test_brk(self):
         yield from self.refused(('brk', 10, 100), 'rlimit-data', 'brk', asked_bytes=100 * MIB)
 
-    def mremap(self):
+    def test_mremap(self):
         yield from self.refused(('mremap', 10, 100), 'rlimit-as', 'mremap', asked_bytes=100 * MIB)
 
-    def address_space(self):
+    def test_address_space(self):
         yield from self.refused(('map', 1 << 30), 'address-space', 'mmap', asked_bytes=1 << 50)
 
-    def thread_stacks(self):
+    def test_thread_stacks(self):
         """What pthread_create() says is EAGAIN; what the kernel refused is memory."""
         pid, account = refuse('thread', 100)
         yield from differ(account.step('refused'), errno=errno.EAGAIN)
         record = self.tracer.wait(pid)
         yield from differ(record, call='mmap', error='ENOMEM', cause='rlimit-as')
 
-    def max_map_count(self):
+    def test_max_map_count(self):
         most = number('/proc/sys/vm/max_map_count')
         pid, account = refuse('mappings')
         record = self.tracer.wait(pid)
@@ -242,7 +180,7 @@ class Cases:
         if not most <= record['mappings'] <= account.step('mapped')['count'] + 64:
             yield f'{record["mappings"]} mappings of {most}'
 
-    def python_memory_error(self):
+    def test_python_memory_error(self):
         """What people see: MemoryError, and a process that ends by itself. mmap, brk and mmap again are one record."""
         script = ('import resource; resource.setrlimit(resource.RLIMIT_AS, (400 << 20,) * 2)\n'
                   'try:\n bytearray(1 << 30)\nexcept MemoryError:\n raise SystemExit(3)')
@@ -267,14 +205,14 @@ class Cases:
 
     # --- processes ---
 
-    def pids_max(self):
+    def test_pids_max(self):
         with PidsCgroup('most', 4) as directory:
             yield from self.refused(
                 ('-C', directory, 'fork', 8), 'pids-max', 'fork', pids_max=4, pids_current=4,
                 pids_cgroup='/' + directory.name, pids_cgroup_name=directory.name, cause_limit=4,
                 count=1)
 
-    def pids_max_above(self):
+    def test_pids_max_above(self):
         """The limit of a level above its own."""
         with PidsCgroup('above', 3) as directory:
             below = directory / 'below'
@@ -286,14 +224,14 @@ class Cases:
             finally:
                 below.rmdir()
 
-    def ulimit_u(self):
+    def test_ulimit_u(self):
         yield from self.refused(
             ('-u', NOBODY, 'nproc', 8), 'rlimit-nproc', 'fork', uid=NOBODY, rlimit_nproc=1,
             cause_limit=1)
 
     # --- many ---
 
-    def storm(self):
+    def test_storm(self):
         pid, account = refuse('storm', STORM, 1000)
         yield from differ(account.step('refused'), count=STORM)
         record = self.tracer.wait(pid)
@@ -302,7 +240,7 @@ class Cases:
         if len(self.tracer.told(pid)) != 1:
             yield f'{len(self.tracer.told(pid))} records'
 
-    def workers(self):
+    def test_workers(self):
         """Many of one name, all at once."""
         processes = [
             subprocess.Popen([REFUSE, '-c', 'worker', 'as', '10', '100'], stdout=subprocess.DEVNULL)
@@ -324,30 +262,19 @@ class Cases:
 
     # --- none ---
 
-    def given(self):
+    def test_given(self):
         pid, account = refuse('given', 1000, 1)
         account.step('given')
         yield from self.absent(pid)
 
-    def invalid(self):
+    def test_invalid(self):
         pid, account = refuse('invalid')
         account.step('invalid')
         yield from self.absent(pid)
 
-    def by_default(self):
-        """Where every system call would pay for it, it is told on request only."""
-        hooks = json.loads(self.default.lines[0])['hooks']
-        refusals = [r for r in self.default.records if r['type'] == 'refusal']
-        if hooks.get('refused') == 'tp_btf sys_exit':
-            yield 'every system call is hooked'
-        if 'refused' not in hooks and refusals:
-            yield 'told without a hook'
-        if 'refused' in hooks and not refusals:
-            yield 'not told by default'
-
     # --- a full /dev/shm ---
 
-    def full_shm(self):
+    def test_full_shm(self):
         """Loaders that hand batches on in shared memory, in a mount namespace with a /dev/shm of 4 MiB: one dies of SIGBUS, and its
         parent lives to tell. Files that other workers filled are named."""
         script = '\n'.join([
@@ -358,6 +285,8 @@ class Cases:
             '    for at in range(0, memory.size, 4096): memory.buf[at] = 1',
             'if __name__ == "__main__":',
             '    mp.set_start_method("fork")',
+            # Of all of them: one of a worker's own would remove what the worker left behind.
+            '    resource_tracker.ensure_running()',
             '    workers = []',
             '    for number in range(2):',
             '        workers.append(mp.Process(target=load, args=(number,)))',
@@ -374,9 +303,10 @@ class Cases:
                  f'mount -t tmpfs -o size=4M shm /dev/shm && exec {sys.executable} {file.name}'],
                 stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
             words = process.stdout.readline().split()
-            record = self.tracer.wait(int(words[1])) if len(words) == 4 else {}
+            as_meant = words[2:] == [b'0', b'-7']
+            record = self.tracer.wait(int(words[1])) if as_meant else {}
             process.communicate()
-        if words[2:] != [b'0', b'-7']:
+        if not as_meant:
             yield f'the workers ended with {words}'
             return
         yield from differ(
@@ -389,9 +319,22 @@ class Cases:
                 record['verdicts'][0]['claim']):
             yield record['verdicts'][0]['claim']
 
+    # --- by default ---
+
+    def test_by_default(self):
+        """Where every system call would pay for it, it is told on request only."""
+        hooks = json.loads(self.default.lines[0])['hooks']
+        refusals = [r for r in self.default.records if r['type'] == 'refusal']
+        if hooks.get('refused') == 'tp_btf sys_exit':
+            yield 'every system call is hooked'
+        if 'refused' not in hooks and refusals:
+            yield 'told without a hook'
+        if 'refused' in hooks and not refusals:
+            yield 'not told by default'
+
     # --- kept ---
 
-    def stored(self):
+    def test_stored(self):
         """What was told live is what is reported, byte for byte."""
         error = self.tracer.end()
         live = [line for line in self.tracer.lines if b'"type":"refusal"' in line]
@@ -419,7 +362,7 @@ class Cases:
         last = json.loads(self.tracer.lines[-1])
         yield from differ(last, type='stop', refusals=len(live), lost_refusals=0)
 
-    def schema(self):
+    def test_schema(self):
         try:
             import jsonschema
         except ImportError:
@@ -430,27 +373,6 @@ class Cases:
             yield from (f'{record["type"]}: {error.message[:300]}' for error in
                         list(validator.iter_errors(record))[:3])
 
-    def run(self):
-        names = sys.argv[2:] or [
-            'ulimit_v', 'ulimit_d', 'brk', 'mremap', 'address_space', 'thread_stacks',
-            'max_map_count', 'python_memory_error', 'pids_max', 'pids_max_above', 'ulimit_u',
-            'storm', 'workers', 'given', 'invalid', 'full_shm', 'by_default', 'stored', 'schema']
-        for name in names:
-            begun = time.monotonic()
-            try:
-                wrong = list(getattr(self, name)())
-            except (AssertionError, LookupError, OSError, TypeError, ValueError,
-                    subprocess.SubprocessError) as error:
-                wrong = [f'{type(error).__name__}: {error}']
-            self.results.add(f'refused/{name}', wrong)
-            if os.environ.get('REFUSED_TIMES'):
-                self.results.note(f'{name} took {time.monotonic() - begun:.1f} s')
-        for tracer in (self.tracer, self.text, self.default):
-            if tracer.process.poll() is None:
-                tracer.end()
-        self.directory.cleanup()
-        return self.results.finish()
-
 
 if __name__ == '__main__':
-    sys.exit(Cases(sys.argv[1] if len(sys.argv) > 1 else TOP / 'build' / 'oomsnoop').run())
+    sys.exit(suite.main('refused', __doc__, suite.tests_of(vars(Cases)), Cases))

@@ -6,8 +6,9 @@ import json
 import sys
 from pathlib import Path
 
+from kills_test import SCHEMA
 from results import Results
-from kills_test import SCHEMA, differ
+from tracer import differ
 
 
 class Guest:

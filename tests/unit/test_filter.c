@@ -34,9 +34,9 @@ static int two_victims(void **state)
 
 static bool passes(const char *cgroup, const char *comm, uint32_t pid)
 {
-	struct live_options options = {.cgroup = cgroup, .comm = comm, .pid = pid};
+	struct filter filter = {.cgroup = cgroup, .comm = comm, .pid = pid};
 
-	return filter_passes(&options, &incident, &judgement);
+	return filter_passes(&filter, &incident, &judgement);
 }
 
 static void without_a_wish_all_pass(void **state)
@@ -141,10 +141,10 @@ static void in_a_pod(void)
 
 static bool passes_names(const char *pod, const char *namespace, const char *container)
 {
-	struct live_options options = {
+	struct filter filter = {
 		.names = {.pod = pod, .namespace = namespace, .container = container}};
 
-	return filter_passes(&options, &incident, &judgement);
+	return filter_passes(&filter, &incident, &judgement);
 }
 
 static void names_match_as_names_uids_ids_and_patterns(void **state)
@@ -179,41 +179,41 @@ static void names_that_are_not_known_match_nothing(void **state)
 
 static void changes_are_asked_for_by_name_too(void **state)
 {
-	struct live_options options = {.names = {.pod = "bert-0"}};
+	struct filter filter = {.names = {.pod = "bert-0"}};
 	struct growth_change change = {.tgid = 10};
 	struct growth_pressure pressure = {.cgroup_id = 7};
 
 	(void)state;
 	in_a_pod();
-	assert_true(filter_change(&options, &change, POD "/" ID, &incident.names));
-	assert_false(filter_change(&options, &change, POD "/" ID, NULL));
-	assert_false(filter_change(&options, &change, "", NULL));
-	assert_true(filter_pressure(&options, &pressure, POD, &incident.names));
-	assert_false(filter_pressure(&options, &pressure, "/a", NULL));
+	assert_true(filter_change(&filter, &change, POD "/" ID, &incident.names));
+	assert_false(filter_change(&filter, &change, POD "/" ID, NULL));
+	assert_false(filter_change(&filter, &change, "", NULL));
+	assert_true(filter_pressure(&filter, &pressure, POD, &incident.names));
+	assert_false(filter_pressure(&filter, &pressure, "/a", NULL));
 	/* the machine is no pod */
 	pressure.cgroup_id = 0;
-	assert_false(filter_pressure(&options, &pressure, "", NULL));
-	options.names.pod = NULL;
-	assert_true(filter_pressure(&options, &pressure, "", NULL));
+	assert_false(filter_pressure(&filter, &pressure, "", NULL));
+	filter.names.pod = NULL;
+	assert_true(filter_pressure(&filter, &pressure, "", NULL));
 }
 
 static void kills_are_chosen_by_the_names_of_their_target(void **state)
 {
 	static struct killing killing;
-	struct live_options options = {.names = {.pod = "bert-*"}};
+	struct filter filter = {.names = {.pod = "bert-*"}};
 
 	(void)state;
 	killing.target_count = 1;
 	strcpy(killing.target_cgroup, "/kubepods/pod" UID "/9f3c41d2a0b1");
-	assert_false(filter_killing(&options, &killing));
+	assert_false(filter_killing(&filter, &killing));
 	strcpy(killing.names.pod, "bert-0");
 	strcpy(killing.names.namespace, "train");
 	strcpy(killing.names.container, "trainer");
-	assert_true(filter_killing(&options, &killing));
-	options.names = (struct names_filter) {.namespace = "train", .container = "trainer"};
-	assert_true(filter_killing(&options, &killing));
-	options.names.namespace = "other";
-	assert_false(filter_killing(&options, &killing));
+	assert_true(filter_killing(&filter, &killing));
+	filter.names = (struct names_filter) {.namespace = "train", .container = "trainer"};
+	assert_true(filter_killing(&filter, &killing));
+	filter.names.namespace = "other";
+	assert_false(filter_killing(&filter, &killing));
 }
 
 #define TEST(name) cmocka_unit_test_setup(name, two_victims)

@@ -142,7 +142,7 @@ static void the_last_ones(void **state)
 	assert_string_equal(rest, "file");
 	parse("file", "--last", "12", "--pid", "10", NULL);
 	assert_int_equal(selection.last, 12);
-	assert_int_equal(selection.pid, 10);
+	assert_int_equal(selection.filter.pid, 10);
 	parse("--last", "3.sqlite", NULL);
 	assert_int_equal(selection.last, 1);
 	assert_string_equal(rest, "3.sqlite");

@@ -15,6 +15,7 @@
 
 #include "cmd/cgroup_look.h"
 #include "cmd/cgroup_told.h"
+#include "cmd/clock.h"
 #include "cmd/filter.h"
 #include "cmd/follower.h"
 #include "cmd/output.h"
@@ -61,11 +62,6 @@ struct watcher {
 	struct judgement judgement;
 };
 
-static uint64_t boot_ns(void)
-{
-	return clock_now_ns(CLOCK_BOOTTIME);
-}
-
 /* --- telling --- */
 
 static void tell(struct watcher *watcher)
@@ -73,7 +69,7 @@ static void tell(struct watcher *watcher)
 	const struct follower *follower = watcher->options->follower;
 	struct incident *incident = &watcher->incident;
 	struct capture_moment moment = {
-		.wall_minus_boot_ns = (int64_t)(clock_now_ns(CLOCK_REALTIME) - boot_ns()),
+		.wall_minus_boot_ns = wall_minus_boot_now_ns(),
 		.coverage = watcher->coverage,
 	};
 
@@ -82,7 +78,7 @@ static void tell(struct watcher *watcher)
 	read_meminfo("", &incident->host);
 	judge_incident(incident, watcher->host, &watcher->coverage, &watcher->judgement);
 	if (telling_muted(&watcher->telling) ||
-		!filter_passes(watcher->options, incident, &watcher->judgement))
+		!filter_passes(&watcher->options->filter, incident, &watcher->judgement))
 		return;
 	sink_context_of(&watcher->telling.sink, &watcher->run, &moment);
 	if (follower && !follower->incident(follower->arg, &watcher->telling.sink, incident,
@@ -162,8 +158,7 @@ static void pass_on(struct watcher *watcher, uint64_t now_ns)
 	selfwatch_feed(watcher->watch, watcher->growth);
 	if (watcher->keeper)
 		keeper_pass(watcher->keeper, watcher->growth, &watcher->names, now_ns);
-	watcher->telling.sink.wall_minus_boot_ns =
-		(int64_t)(clock_now_ns(CLOCK_REALTIME) - boot_ns());
+	telling_clock(&watcher->telling);
 	stream_pass(&watcher->stream, watcher->growth, now_ns);
 }
 
@@ -176,7 +171,7 @@ static void look(struct watcher *watcher)
 
 	error = cgroup_view_look(&watcher->view, watcher->watch,
 		was_open || watcher->woken || watcher->near, &kills);
-	now = boot_ns();
+	now = boot_now_ns();
 	watcher->woken = false;
 	watcher->looks++;
 	if (error) {
@@ -196,7 +191,7 @@ static void look(struct watcher *watcher)
 
 static void tell_what_is_over(struct watcher *watcher, bool now)
 {
-	if (selfwatch_take(watcher->watch, boot_ns(), now, &watcher->incident))
+	if (selfwatch_take(watcher->watch, boot_now_ns(), now, &watcher->incident))
 		tell(watcher);
 }
 
@@ -249,7 +244,7 @@ static int open_loop(struct watcher *watcher)
 
 static int wait_ms(const struct watcher *watcher)
 {
-	uint64_t now = boot_ns(), until = watcher->next_ns;
+	uint64_t now = boot_now_ns(), until = watcher->next_ns;
 
 	if (watcher->ends_ns < until)
 		until = watcher->ends_ns;
@@ -280,10 +275,10 @@ static int follow(struct watcher *watcher)
 		if (watcher->telling.left)
 			telling_end(&watcher->telling, "command-ended");
 		/* A kill right before a signal is told, too. */
-		if (boot_ns() >= watcher->next_ns || watcher->telling.ended)
+		if (boot_now_ns() >= watcher->next_ns || watcher->telling.ended)
 			look(watcher);
 		tell_what_is_over(watcher, watcher->telling.ended);
-		if (boot_ns() >= watcher->ends_ns)
+		if (boot_now_ns() >= watcher->ends_ns)
 			telling_end(&watcher->telling, "timeout");
 	}
 	tell_what_is_over(watcher, true);
@@ -416,8 +411,9 @@ static int watch(struct watcher *watcher)
 		telling_start(&watcher->telling);
 		telling_remark(&watcher->telling, "watching for OOM kills; Ctrl-C ends");
 	}
-	watcher->ends_ns = watcher->options->timeout_ns ? boot_ns() + watcher->options->timeout_ns
-							: UINT64_MAX;
+	watcher->ends_ns = watcher->options->timeout_ns
+				   ? boot_now_ns() + watcher->options->timeout_ns
+				   : UINT64_MAX;
 	return follow(watcher);
 }
 

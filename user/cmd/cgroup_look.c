@@ -4,9 +4,9 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "cmd/clock.h"
 #include "facts/cgroupprocs.h"
 #include "facts/kernel.h"
 #include "facts/procfate.h"
@@ -26,14 +26,6 @@ struct look {
 	bool all_of_proc; /* a threaded cgroup tells no processes: /proc does */
 	int error; /* of the domain */
 };
-
-static uint64_t boot_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_BOOTTIME, &now);
-	return now.tv_sec * 1000000000ULL + now.tv_nsec;
-}
 
 /* --- where --- */
 
@@ -98,7 +90,7 @@ static void task_of(const struct look *look, pid_t pid, const struct proc_memory
 		.oom_score_adj =
 			memory->oom_score_adj == PROC_ADJ_UNKNOWN ? 0 : memory->oom_score_adj,
 		.flags = memory->forked ? EV_TASK_FORKED : 0,
-		.at_ns = boot_ns(),
+		.at_ns = boot_now_ns(),
 		.start_ns = memory->start_ns,
 		.cgroup_id = look->cgroup_id,
 		.pgtables_bytes = memory->pgtables_bytes,
@@ -205,7 +197,7 @@ static uint64_t charged_id(const struct cgroup_view *view, uint64_t id, const ch
 static void learn(const struct look *look, uint64_t id, const char *path)
 {
 	if (!cgroup_find(look->view->cgroups, id))
-		cgroup_learn(look->view->cgroups, id, path, boot_ns());
+		cgroup_learn(look->view->cgroups, id, path, boot_now_ns());
 }
 
 static void see_procs(struct look *look, const char *path)
@@ -280,7 +272,7 @@ int cgroup_view_look(
 	int error;
 
 	*ret_kills = 0;
-	selfwatch_look(watch, boot_ns());
+	selfwatch_look(watch, boot_now_ns());
 	error = walk_cgroups(&view->below, see_members, &look);
 	if (error < 0)
 		return error;
@@ -292,7 +284,7 @@ int cgroup_view_look(
 	if (error < 0 || look.error)
 		return error < 0 ? error : look.error;
 	see_levels_above(&look);
-	*ret_kills = selfwatch_looked(watch, boot_ns());
+	*ret_kills = selfwatch_looked(watch, boot_now_ns());
 	return 0;
 }
 

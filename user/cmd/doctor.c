@@ -8,8 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 #include <sysexits.h>
-#include <time.h>
 
+#include "cmd/clock.h"
 #include "cmd/need.h"
 #include "cmd/options.h"
 #include "sink/doctor.h"
@@ -117,10 +117,7 @@ static void fill_own(struct doctor_own *own)
 
 static void fill_report(struct doctor_report *report)
 {
-	struct timespec now;
-
-	clock_gettime(CLOCK_REALTIME, &now);
-	report->wall_ns = now.tv_sec * 1000000000LL + now.tv_nsec;
+	report->wall_ns = (int64_t)clock_now_ns(CLOCK_REALTIME);
 	report->host_error = read_host("", &report->host);
 	report->kernel_error = read_kernel("", &report->kernel);
 	rights_raise();

@@ -2,7 +2,9 @@
 #include "cmd/filter.h"
 
 #include <ctype.h>
+#include <errno.h>
 #include <fnmatch.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "judge/verdict_table.h"
@@ -10,6 +12,8 @@
 
 #define UID_LEN 36
 #define UID_LEN_STATIC 32 /* of a pod that the kubelet took from a file */
+#define COMM_MAX 64
+#define PID_MAX (1U << 22)
 #define ID_PREFIX_MIN 6 /* of a container: shorter ones are names */
 
 static bool cgroup_matches(const char *wanted, const char *path)
@@ -27,15 +31,15 @@ static bool cgroup_matches(const char *wanted, const char *path)
 	return !strncmp(path, wanted, len) && (path[len] == '/' || path[len] == '\0');
 }
 
-static bool any_victim(const struct live_options *options, const struct incident *incident)
+static bool any_victim(const struct filter *filter, const struct incident *incident)
 {
-	if (!options->pid && !options->comm)
+	if (!filter->pid && !filter->comm)
 		return true;
 	for (unsigned int i = 0; i < incident->victim_count; i++) {
 		const struct task_facts *task = &incident->victims[i].task;
 
-		if ((!options->pid || task->tgid == options->pid) &&
-			(!options->comm || !fnmatch(options->comm, task->comm, 0)))
+		if ((!filter->pid || task->tgid == filter->pid) &&
+			(!filter->comm || !fnmatch(filter->comm, task->comm, 0)))
 			return true;
 	}
 	return false;
@@ -97,7 +101,7 @@ static bool path_is_of_pod(const char *path, const char *pod)
 
 /* --- names --- */
 
-bool filter_names_given(const struct names_filter *filter)
+static bool names_given(const struct names_filter *filter)
 {
 	return filter->pod || filter->namespace || filter->container;
 }
@@ -145,13 +149,13 @@ static bool incident_names_match(const struct names_filter *filter, const struct
 				    ? incident->level_paths[judgement->limit_level]
 				    : "";
 
-	return !filter_names_given(filter) ||
+	return !names_given(filter) ||
 	       names_match(filter, incident->victim_cgroup, &incident->names) ||
 	       (limit[0] && names_match(filter, limit, whose_names(incident, judgement, limit)));
 }
 
 /* `pod` holds no '/', so what is found in a path lies within one component. */
-void filter_parse_pod(struct argp_state *state, struct names_filter *filter, const char *text)
+static void parse_pod(struct argp_state *state, struct names_filter *filter, const char *text)
 {
 	if (!text[0] || strchr(text, '/'))
 		argp_error(state,
@@ -160,14 +164,14 @@ void filter_parse_pod(struct argp_state *state, struct names_filter *filter, con
 	filter->pod = text;
 }
 
-void filter_parse_namespace(struct argp_state *state, struct names_filter *filter, const char *text)
+static void parse_namespace(struct argp_state *state, struct names_filter *filter, const char *text)
 {
 	if (!text[0] || strchr(text, '/'))
 		argp_error(state, "--namespace: '%s' is no name of a namespace", text);
 	filter->namespace = text;
 }
 
-void filter_parse_container(struct argp_state *state, struct names_filter *filter, const char *text)
+static void parse_container(struct argp_state *state, struct names_filter *filter, const char *text)
 {
 	if (!text[0] || strchr(text, '/'))
 		argp_error(state, "--container: '%s' is no name and no id of a container", text);
@@ -175,7 +179,7 @@ void filter_parse_container(struct argp_state *state, struct names_filter *filte
 }
 
 /* A typing error would else be an answer, "none". */
-void filter_parse_verdict(struct argp_state *state, struct verdict_filter *filter, const char *text)
+static void parse_verdict(struct argp_state *state, struct verdict_filter *filter, const char *text)
 {
 	const char *id = verdict_id(text);
 
@@ -188,6 +192,68 @@ void filter_parse_verdict(struct argp_state *state, struct verdict_filter *filte
 		filter->ids[filter->count++] = id;
 }
 
+uint64_t filter_number(
+	struct argp_state *state, const char *what, const char *text, uint64_t min, uint64_t max)
+{
+	unsigned long long value;
+	char *end;
+
+	errno = 0;
+	value = strtoull(text, &end, 10);
+	if (errno || !isdigit((unsigned char)text[0]) || *end || value < min || value > max)
+		argp_error(state, "%s: '%s' is not a number from %llu to %llu", what, text,
+			(unsigned long long)min, (unsigned long long)max);
+	return value;
+}
+
+static error_t parse_name(
+	int key, const char *value, struct argp_state *state, struct names_filter *names)
+{
+	switch (key) {
+	case FILTER_POD:
+		parse_pod(state, names, value);
+		return 0;
+	case FILTER_NAMESPACE:
+		parse_namespace(state, names, value);
+		return 0;
+	case FILTER_CONTAINER:
+		parse_container(state, names, value);
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+error_t filter_parse(int key, const char *value, struct argp_state *state, struct filter *filter)
+{
+	switch (key) {
+	case FILTER_CGROUP:
+		if (value[0] != '/' && value[0] != '*')
+			argp_error(state, "--cgroup: '%s' does not begin with '/'", value);
+		filter->cgroup = value;
+		return 0;
+	case FILTER_COMM:
+		if (!value[0] || strlen(value) > COMM_MAX)
+			argp_error(state, "--comm: '%s' is no name of a process", value);
+		filter->comm = value;
+		return 0;
+	case FILTER_PID:
+		filter->pid = (uint32_t)filter_number(state, "--pid", value, 1, PID_MAX);
+		return 0;
+	case FILTER_VERDICT:
+		parse_verdict(state, &filter->verdicts, value);
+		return 0;
+	default:
+		return parse_name(key, value, state, &filter->names);
+	}
+}
+
+bool filter_given(const struct filter *filter)
+{
+	return filter->cgroup || filter->comm || filter->pid || names_given(&filter->names) ||
+	       filter->verdicts.count;
+}
+
 bool filter_verdicts(
 	const struct verdict_filter *filter, const struct verdict *verdicts, unsigned int count)
 {
@@ -197,71 +263,71 @@ bool filter_verdicts(
 	return !filter->count;
 }
 
-bool filter_passes(const struct live_options *options, const struct incident *incident,
+bool filter_passes(const struct filter *filter, const struct incident *incident,
 	const struct judgement *judgement)
 {
-	if (!any_victim(options, incident) ||
-		!incident_names_match(&options->names, incident, judgement) ||
-		!filter_verdicts(&options->verdicts, judgement->verdicts, judgement->verdict_count))
+	if (!any_victim(filter, incident) ||
+		!incident_names_match(&filter->names, incident, judgement) ||
+		!filter_verdicts(&filter->verdicts, judgement->verdicts, judgement->verdict_count))
 		return false;
-	if (!options->cgroup)
+	if (!filter->cgroup)
 		return true;
 	if (judgement->limit_level >= 0 &&
-		cgroup_matches(options->cgroup, incident->level_paths[judgement->limit_level]))
+		cgroup_matches(filter->cgroup, incident->level_paths[judgement->limit_level]))
 		return true;
-	return cgroup_matches(options->cgroup, incident->victim_cgroup);
+	return cgroup_matches(filter->cgroup, incident->victim_cgroup);
 }
 
-bool filter_change(const struct live_options *options, const struct growth_change *change,
+bool filter_change(const struct filter *filter, const struct growth_change *change,
 	const char *path, const struct container_names *names)
 {
-	if ((options->cgroup && !cgroup_matches(options->cgroup, path)) ||
-		!names_match(&options->names, path, names))
+	if ((filter->cgroup && !cgroup_matches(filter->cgroup, path)) ||
+		!names_match(&filter->names, path, names))
 		return false;
 	/* Who asked for processes did not ask for cgroups. */
 	if (change->is_cgroup)
-		return !options->pid && !options->comm;
-	return (!options->pid || change->tgid == options->pid) &&
-	       (!options->comm || !fnmatch(options->comm, change->comm, 0));
+		return !filter->pid && !filter->comm;
+	return (!filter->pid || change->tgid == filter->pid) &&
+	       (!filter->comm || !fnmatch(filter->comm, change->comm, 0));
 }
 
-bool filter_pressure(const struct live_options *options, const struct growth_pressure *pressure,
+bool filter_pressure(const struct filter *filter, const struct growth_pressure *pressure,
 	const char *path, const struct container_names *names)
 {
-	if (!pressure->cgroup_id && (options->cgroup || filter_names_given(&options->names)))
+	if (!pressure->cgroup_id && (filter->cgroup || names_given(&filter->names)))
 		return false;
-	return (!options->cgroup || cgroup_matches(options->cgroup, path)) &&
-	       names_match(&options->names, path, names);
+	return (!filter->cgroup || cgroup_matches(filter->cgroup, path)) &&
+	       names_match(&filter->names, path, names);
 }
 
 bool filter_stall(
-	const struct live_options *options, const char *path, const struct container_names *names)
+	const struct filter *filter, const char *path, const struct container_names *names)
 {
-	return (!options->cgroup || cgroup_matches(options->cgroup, path)) &&
-	       names_match(&options->names, path, names);
+	return (!filter->cgroup || cgroup_matches(filter->cgroup, path)) &&
+	       names_match(&filter->names, path, names);
 }
 
-bool filter_killing(const struct live_options *options, const struct killing *killing)
+bool filter_killing(const struct filter *filter, const struct killing *killing)
 {
-	if ((options->cgroup && !cgroup_matches(options->cgroup, killing->target_cgroup)) ||
-		!names_match(&options->names, killing->target_cgroup, &killing->names))
+	if ((filter->cgroup && !cgroup_matches(filter->cgroup, killing->target_cgroup)) ||
+		!names_match(&filter->names, killing->target_cgroup, &killing->names))
 		return false;
-	if (!options->pid && !options->comm)
+	if (!filter->pid && !filter->comm)
 		return true;
 	for (unsigned int i = 0; i < killing->target_count && i < KILLING_TARGETS; i++) {
 		const struct killing_target *target = &killing->targets[i];
 
-		if ((!options->pid || target->tgid == options->pid) &&
-			(!options->comm || !fnmatch(options->comm, target->comm, 0)))
+		if ((!filter->pid || target->tgid == filter->pid) &&
+			(!filter->comm || !fnmatch(filter->comm, target->comm, 0)))
 			return true;
 	}
 	return false;
 }
 
-bool filter_refusal(const struct live_options *options, const struct refusal *refusal)
+bool filter_refusal(const struct filter *filter, const struct refusal *refusal)
 {
-	return (!options->cgroup || cgroup_matches(options->cgroup, refusal->cgroup)) &&
-	       names_match(&options->names, refusal->cgroup, NULL) &&
-	       (!options->pid || refusal->tgid == options->pid) &&
-	       (!options->comm || !fnmatch(options->comm, refusal->comm, 0));
+	return (!filter->cgroup || cgroup_matches(filter->cgroup, refusal->cgroup)) &&
+	       names_match(&filter->names, refusal->cgroup, NULL) &&
+	       (!filter->pid || refusal->tgid == filter->pid) &&
+	       (!filter->comm || !fnmatch(filter->comm, refusal->comm, 0));
 }

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/text.h"
+#include "cmd/clock.h"
 #include "cmd/keeper_parts.h"
 #include "source/db.h"
 
@@ -27,19 +28,6 @@
 #define WINDOW_NS (600 * KEEPER_SECOND_NS) /* where the run tells of no history */
 /* Beyond the grace: for the call that is on its way. */
 #define JOIN_NS (2 * KEEPER_SECOND_NS)
-
-uint64_t keeper_clock(clockid_t clock)
-{
-	struct timespec now;
-
-	clock_gettime(clock, &now);
-	return (uint64_t)now.tv_sec * KEEPER_SECOND_NS + (uint64_t)now.tv_nsec;
-}
-
-int64_t keeper_wall_minus_boot(void)
-{
-	return (int64_t)(keeper_clock(CLOCK_REALTIME) - keeper_clock(CLOCK_BOOTTIME));
-}
 
 void keeper_gap_add(
 	struct store_gap *gap, uint64_t incidents, uint64_t points, int64_t from_ns, int64_t to_ns)
@@ -237,7 +225,7 @@ static void lose(struct keeper *keeper, uint64_t incidents, uint64_t points, int
 /* Once it is over: one gap, not one for each that found no room. */
 static void tell_lost(struct keeper *keeper)
 {
-	keeper->wall_minus_boot_ns = keeper_wall_minus_boot();
+	keeper->wall_minus_boot_ns = wall_minus_boot_now_ns();
 	if ((keeper->lost.incidents || keeper->lost.points) && !queue_fills(&keeper->queue) &&
 		queue_gap(&keeper->queue, &keeper->lost))
 		memset(&keeper->lost, 0, sizeof(keeper->lost));
@@ -328,8 +316,8 @@ static void tell_window(struct keeper *keeper, const struct incident *incident, 
 	int64_t wall_ns = keeper->wall_minus_boot_ns;
 	unsigned int left_out;
 
-	left_out = growth_history(growth, domain_id, from_ns,
-		told_again(keeper, keeper_clock(CLOCK_BOOTTIME)), &taker);
+	left_out = growth_history(
+		growth, domain_id, from_ns, told_again(keeper, boot_now_ns()), &taker);
 	if (left_out) {
 		struct store_gap gap = {
 			.why = STORE_GAP_WINDOW,
@@ -402,7 +390,7 @@ void keeper_close(
 	bool joined;
 
 	snprintf(keeper->why, sizeof(keeper->why), "%s", why);
-	keeper->deadline_ns = keeper_clock(CLOCK_MONOTONIC) + grace_ns;
+	keeper->deadline_ns = clock_now_ns(CLOCK_MONOTONIC) + grace_ns;
 	atomic_store(&keeper->closing, true);
 	wake(keeper);
 	joined = join(keeper);

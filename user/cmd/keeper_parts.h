@@ -78,7 +78,5 @@ void *keeper_main(void *keeper);
 
 void keeper_gap_add(
 	struct store_gap *gap, uint64_t incidents, uint64_t points, int64_t from_ns, int64_t to_ns);
-int64_t keeper_wall_minus_boot(void);
-uint64_t keeper_clock(clockid_t clock);
 
 #endif /* OOMSNOOP_CMD_KEEPER_PARTS_H */

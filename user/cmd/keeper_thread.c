@@ -7,11 +7,11 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/buf.h"
 #include "base/text.h"
+#include "cmd/clock.h"
 #include "cmd/keeper_parts.h"
 #include "sink/view.h"
 
@@ -111,10 +111,10 @@ static int begin_run(struct keeper *keeper)
 	struct capture_run *run = &keeper->run;
 
 	run->id = 0;
-	run->began_ns = (int64_t)keeper_clock(CLOCK_REALTIME);
+	run->began_ns = (int64_t)clock_now_ns(CLOCK_REALTIME);
 	run->ended_ns = INT64_MIN;
 	run->ended_why[0] = '\0';
-	return store_run_begin(keeper->writer, run, keeper_wall_minus_boot());
+	return store_run_begin(keeper->writer, run, wall_minus_boot_now_ns());
 }
 
 static void drop_writer(struct keeper *keeper)
@@ -181,7 +181,7 @@ static int batch_flush(struct keeper *keeper)
 	int error = 0;
 
 	if (keeper->batch.open)
-		error = store_batch_commit(keeper->writer, keeper_wall_minus_boot());
+		error = store_batch_commit(keeper->writer, wall_minus_boot_now_ns());
 	keeper->batch.open = false;
 	return error;
 }
@@ -207,7 +207,7 @@ static int batch_commit(struct keeper *keeper, uint64_t at)
 
 static void skip_point(struct keeper *keeper)
 {
-	int64_t wall_ns = keeper->item.point.time_ns + keeper_wall_minus_boot();
+	int64_t wall_ns = keeper->item.point.time_ns + wall_minus_boot_now_ns();
 
 	keeper_gap_add(&keeper->batch.skipped, 0, 1, wall_ns, wall_ns);
 }
@@ -354,7 +354,7 @@ static int take_item(struct keeper *keeper)
 static void pass_over(struct keeper *keeper, int error)
 {
 	struct queue_item *item = &keeper->item;
-	int64_t wall_ns = (int64_t)keeper_clock(CLOCK_REALTIME);
+	int64_t wall_ns = (int64_t)clock_now_ns(CLOCK_REALTIME);
 	bool incident = item->kind == QUEUE_INCIDENT, kill = item->kind == QUEUE_KILL;
 	bool whole = incident || kill || item->kind == QUEUE_REFUSAL;
 	uint64_t points = keeper->batch.points + !whole;
@@ -401,7 +401,7 @@ static int drain_once(struct keeper *keeper, bool series)
 
 static void set_full(struct keeper *keeper, bool full)
 {
-	uint64_t now_ns = keeper_clock(CLOCK_MONOTONIC);
+	uint64_t now_ns = clock_now_ns(CLOCK_MONOTONIC);
 
 	if (full && !keeper->full &&
 		(!keeper->full_said_ns || now_ns - keeper->full_said_ns > KEEP_NS)) {
@@ -447,7 +447,7 @@ static int tell_gap(struct keeper *keeper, struct store_gap *gap)
 
 static int keep_limits(struct keeper *keeper, bool wrote)
 {
-	uint64_t now_ns = keeper_clock(CLOCK_MONOTONIC);
+	uint64_t now_ns = clock_now_ns(CLOCK_MONOTONIC);
 	bool full = keeper->full;
 	int error = 0;
 
@@ -456,7 +456,7 @@ static int keep_limits(struct keeper *keeper, bool wrote)
 	keeper->kept_ns = now_ns;
 	keeper->more = true;
 	for (int i = 0; i < KEEP_ROUNDS && keeper->more && !error; i++)
-		error = store_keep(keeper->writer, (int64_t)keeper_clock(CLOCK_REALTIME),
+		error = store_keep(keeper->writer, (int64_t)clock_now_ns(CLOCK_REALTIME),
 			&keeper->more, &full);
 	if (error)
 		keeper->more = false;
@@ -471,7 +471,7 @@ static int end_run(struct keeper *keeper)
 	struct capture_run *run = &keeper->run;
 	int error;
 
-	run->ended_ns = (int64_t)keeper_clock(CLOCK_REALTIME);
+	run->ended_ns = (int64_t)clock_now_ns(CLOCK_REALTIME);
 	snprintf(run->ended_why, sizeof(run->ended_why), "%s", keeper->why);
 	error = store_run_end(keeper->writer, run);
 	keeper->ended = !error;
@@ -517,7 +517,7 @@ static void turn(struct keeper *keeper)
 	bool closing = atomic_load(&keeper->closing);
 	int error = work(keeper, closing);
 
-	keeper->turn_ns = keeper_clock(CLOCK_MONOTONIC);
+	keeper->turn_ns = clock_now_ns(CLOCK_MONOTONIC);
 	note(keeper, error);
 	if (closing && (keeper->ended || keeper->turn_ns >= keeper->deadline_ns))
 		keeper->finished = true;
@@ -525,7 +525,7 @@ static void turn(struct keeper *keeper)
 
 static int wait_ms(const struct keeper *keeper)
 {
-	uint64_t passed_ms = (keeper_clock(CLOCK_MONOTONIC) - keeper->turn_ns) / 1000000;
+	uint64_t passed_ms = (clock_now_ns(CLOCK_MONOTONIC) - keeper->turn_ns) / 1000000;
 	uint64_t wait = AGAIN_MS;
 
 	if (atomic_load(&keeper->error))

@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "cmd/clock.h"
 #include "cmd/filter.h"
 #include "cmd/output.h"
 #include "cmd/telling.h"
@@ -90,7 +91,7 @@ static void tell(void *arg, const struct klog_report *report)
 	date_incident(follower, &incident->log);
 	take_names(follower);
 	judge_incident(incident, follower->host, &nothing_traced, &follower->judgement);
-	if (!filter_passes(follower->options, incident, &follower->judgement))
+	if (!filter_passes(&follower->options->filter, incident, &follower->judgement))
 		return;
 	follower->telling.totals.incidents++;
 	follower->telling.totals.kills += incident->outcome == OUTCOME_KILLED;
@@ -234,7 +235,7 @@ static void tell_ready(struct follower *follower)
 	telling_start(&follower->telling);
 	if (options->growth || options->warn_count)
 		fprintf(stderr, "oomsnoop: --growth and --warn tell nothing: no history is kept\n");
-	if (options->cgroup)
+	if (options->filter.cgroup)
 		telling_remark(&follower->telling,
 			"a kill without a report names no cgroup: --cgroup leaves it out");
 	telling_remark(&follower->telling, "watching for OOM kills; Ctrl-C ends");

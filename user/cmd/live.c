@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "cmd/cgroup_live.h"
+#include "cmd/clock.h"
 #include "cmd/fit.h"
 #include "cmd/follower.h"
 #include "cmd/kmsg_live.h"

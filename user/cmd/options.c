@@ -2,22 +2,18 @@
 #include "cmd/options.h"
 
 #include <argp.h>
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <sysexits.h>
 #include <unistd.h>
 
-#include "cmd/filter.h"
 #include "cmd/probe.h"
 #include "facts/below.h"
 #include "model/stalling.h"
 
 enum {
-	OPTION_CGROUP = 0x100,
-	OPTION_COMM,
-	OPTION_COLOR,
+	OPTION_COLOR = 0x100,
 	OPTION_MAX_EVENTS,
 	OPTION_TIMEOUT,
 	OPTION_SETTLE,
@@ -39,11 +35,7 @@ enum {
 	OPTION_REFUSED,
 	OPTION_STALL,
 	OPTION_SOURCE,
-	OPTION_POD,
-	OPTION_NAMESPACE,
-	OPTION_CONTAINER,
 	OPTION_HOST_ROOT,
-	OPTION_VERDICT,
 };
 
 #define SECOND_NS 1000000000ULL
@@ -51,13 +43,13 @@ enum {
 
 static const struct argp_option option_table[] = {
 	{NULL, 0, NULL, 0, "What is told:", 2},
-	{"cgroup", OPTION_CGROUP, "PATH", 0,
+	{"cgroup", FILTER_CGROUP, "PATH", 0,
 		"Only kills whose limit or victim is in this cgroup or below it; a pattern (*, ?) "
 		"matches whole paths",
 		2},
-	{"comm", OPTION_COMM, "NAME", 0,
+	{"comm", FILTER_COMM, "NAME", 0,
 		"Only kills of a process of this name, or matching this pattern", 2},
-	{"pid", 'p', "PID", 0, "Only kills of this process (host's pid)", 2},
+	{"pid", FILTER_PID, "PID", 0, "Only kills of this process (host's pid)", 2},
 	{"kills", OPTION_KILLS, "WHICH", 0,
 		"Kills that are not the OOM killer's: foreign (default: SIGKILL, but not by a "
 		"process to its own descendants, and SIGBUS at memory that cannot be had), all "
@@ -68,14 +60,14 @@ static const struct argp_option option_table[] = {
 		"(default: where functions can be hooked), on (at the price of every system call, "
 		"elsewhere) or off",
 		2},
-	{"pod", OPTION_POD, "NAME", 0,
+	{"pod", FILTER_POD, "NAME", 0,
 		"Only of this pod: its name, a pattern, its uid, or a part of its cgroup's name",
 		2},
-	{"namespace", OPTION_NAMESPACE, "NAME", 0,
+	{"namespace", FILTER_NAMESPACE, "NAME", 0,
 		"Only of pods in this namespace; a name or pattern", 2},
-	{"container", OPTION_CONTAINER, "NAME", 0,
+	{"container", FILTER_CONTAINER, "NAME", 0,
 		"Only of this container: its name, a pattern, or the beginning of its id", 2},
-	{"verdict", OPTION_VERDICT, "ID", 0,
+	{"verdict", FILTER_VERDICT, "ID", 0,
 		"Only kills with this verdict, as fork-family or shm-full (docs/verdicts.md); more "
 		"than one: either",
 		2},
@@ -135,20 +127,6 @@ static const struct argp_option option_table[] = {
 		"Leave out hooks by purpose, kind or name (see `oomsnoop doctor`)", 5},
 	{NULL, 0, NULL, 0, NULL, 0},
 };
-
-static uint64_t parse_number(
-	struct argp_state *state, const char *what, const char *text, uint64_t min, uint64_t max)
-{
-	char *end;
-	unsigned long long value;
-
-	errno = 0;
-	value = strtoull(text, &end, 10);
-	if (errno || end == text || *end || text[0] == '-' || value < min || value > max)
-		argp_error(state, "%s: '%s' is not a number from %llu to %llu", what, text,
-			(unsigned long long)min, (unsigned long long)max);
-	return value;
-}
 
 uint64_t options_time(struct argp_state *state, const char *what, const char *text)
 {
@@ -317,7 +295,7 @@ static error_t parse_recorder(int key, char *value, struct argp_state *state)
 		options->faults = parse_faults(state, value);
 		return 0;
 	case OPTION_FAULT_PERIOD:
-		options->fault_period = parse_number(state, "--fault-period", value, 1, 1 << 20);
+		options->fault_period = filter_number(state, "--fault-period", value, 1, 1 << 20);
 		return 0;
 	case OPTION_GROWTH:
 		options->growth = true;
@@ -342,41 +320,18 @@ static error_t parse_recorder(int key, char *value, struct argp_state *state)
 static error_t parse_filter(int key, char *value, struct argp_state *state)
 {
 	struct live_options *options = state->input;
+	error_t error;
 
 	switch (key) {
-	case OPTION_CGROUP:
-		if (value[0] != '/' && value[0] != '*')
-			argp_error(state, "--cgroup: '%s' does not begin with '/'", value);
-		options->cgroup = value;
-		return 0;
-	case OPTION_COMM:
-		if (!value[0] || strlen(value) > 64)
-			argp_error(state, "--comm: '%s' is no name of a process", value);
-		options->comm = value;
-		return 0;
 	case OPTION_KILLS:
 		options->kills = parse_kills(state, value);
 		return 0;
 	case OPTION_REFUSED:
 		options->refused = options_refused(state, value);
 		return 0;
-	case 'p':
-		options->pid = parse_number(state, "--pid", value, 1, 1U << 22);
-		return 0;
-	case OPTION_POD:
-		filter_parse_pod(state, &options->names, value);
-		return 0;
-	case OPTION_NAMESPACE:
-		filter_parse_namespace(state, &options->names, value);
-		return 0;
-	case OPTION_CONTAINER:
-		filter_parse_container(state, &options->names, value);
-		return 0;
-	case OPTION_VERDICT:
-		filter_parse_verdict(state, &options->verdicts, value);
-		return 0;
 	default:
-		return parse_recorder(key, value, state);
+		error = filter_parse(key, value, state, &options->filter);
+		return error == ARGP_ERR_UNKNOWN ? parse_recorder(key, value, state) : error;
 	}
 }
 
@@ -398,7 +353,8 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
 		options->color = parse_color(state, value);
 		return 0;
 	case OPTION_MAX_EVENTS:
-		options->max_events = parse_number(state, "--max-events", value, 1, UINT64_MAX / 2);
+		options->max_events =
+			filter_number(state, "--max-events", value, 1, UINT64_MAX / 2);
 		return 0;
 	case OPTION_TIMEOUT:
 		options->timeout_ns = options_time(state, "--timeout", value);
@@ -407,10 +363,10 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
 		options->settle_ns = options_time(state, "--settle", value);
 		return 0;
 	case OPTION_READY_FD:
-		options->ready_fd = parse_number(state, "--ready-fd", value, 0, 1 << 20);
+		options->ready_fd = filter_number(state, "--ready-fd", value, 0, 1 << 20);
 		return 0;
 	case OPTION_RING:
-		options->ring_bytes = parse_number(state, "--ring-size", value, 64, 1 << 20) << 10;
+		options->ring_bytes = filter_number(state, "--ring-size", value, 64, 1 << 20) << 10;
 		if (options->ring_bytes & (options->ring_bytes - 1))
 			argp_error(state, "--ring-size: %s is not a power of two", value);
 		return 0;

@@ -7,6 +7,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "cmd/filter.h"
+
 #define WARN_MAX 4
 
 /* A limit is near when it is so full, or when it will be full so soon. One of the two is 0. */
@@ -14,21 +16,6 @@ struct warn_threshold {
 	const char *text; /* as it was given */
 	double ratio;
 	uint64_t left_ns;
-};
-
-/* By what the runtime and Kubernetes call it; NULL: all. */
-struct names_filter {
-	const char *pod; /* its name or a pattern, its uid, or a part of a cgroup's name */
-	const char *namespace; /* a name or pattern */
-	const char *container; /* a name or pattern, or the beginning of its id */
-};
-
-#define VERDICTS_CHOSEN 4 /* --verdict may be given so often: any of them */
-
-/* Ids of the judge's table; 0 of them: all. */
-struct verdict_filter {
-	unsigned int count;
-	const char *ids[VERDICTS_CHOSEN];
 };
 
 enum faults_mode { FAULTS_AUTO, FAULTS_ALWAYS, FAULTS_NEVER };
@@ -54,13 +41,9 @@ struct live_options {
 	bool silent; /* nothing goes to stdout: `record` */
 	bool quiet;
 	bool verbose;
-	const char *cgroup; /* path or pattern; NULL: all */
-	const char *comm; /* name or pattern; NULL: all */
-	uint32_t pid; /* 0: all */
+	struct filter filter;
 	enum kills_mode kills;
 	enum refused_mode refused;
-	struct names_filter names;
-	struct verdict_filter verdicts;
 	const char *host_root; /* where the host's file system is seen; "": at / */
 	uint64_t max_events; /* 0: no bound */
 	uint64_t timeout_ns; /* 0: none */

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sysexits.h>
-#include <time.h>
 
+#include "cmd/clock.h"
 #include "cmd/when.h"
 
 #define NS_PER_S 1000000000LL
@@ -78,10 +78,7 @@ static void take_file(struct argp_state *state, struct journal_options *options,
 
 static void begin(struct journal_options *options)
 {
-	struct timespec now;
-
-	clock_gettime(CLOCK_REALTIME, &now);
-	options->now_ns = now.tv_sec * NS_PER_S + now.tv_nsec;
+	options->now_ns = (int64_t)clock_now_ns(CLOCK_REALTIME);
 	options->query.since_ns = INT64_MIN;
 	options->query.until_ns = INT64_MAX;
 }

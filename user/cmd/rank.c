@@ -9,9 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sysexits.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "cmd/clock.h"
+#include "cmd/filter.h"
 #include "cmd/output.h"
 #include "cmd/rank_collect.h"
 #include "facts/file.h"
@@ -41,13 +42,8 @@ static const struct argp_option option_table[] = {
 
 static void parse_shown(struct argp_state *state, const char *text, struct rank_options *options)
 {
-	unsigned long long value;
-	char *end;
+	uint64_t value = filter_number(state, "-n", text, 0, INT32_MAX);
 
-	errno = 0;
-	value = strtoull(text, &end, 10);
-	if (errno || text[0] < '0' || text[0] > '9' || *end || value > INT32_MAX)
-		argp_error(state, "-n: '%s' is not a number from 0 to %d", text, INT32_MAX);
 	options->shown = value ? value : SIZE_MAX;
 }
 
@@ -97,14 +93,6 @@ struct rank_run {
 	char oom_group[QUOTA_PATH];
 	struct rank_report report;
 };
-
-static uint64_t clock_ns(clockid_t clock)
-{
-	struct timespec now;
-
-	clock_gettime(clock, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
 
 static int failed(const char *what, int err)
 {
@@ -245,7 +233,7 @@ static int fill_report(struct rank_run *run)
 		return status;
 	limit = rank_limit(report);
 	read_oom_rules("", &run->mount, limit ? limit->cgroup : NULL, &report->rules);
-	report->boot_ns = clock_ns(CLOCK_BOOTTIME);
+	report->boot_ns = boot_now_ns();
 	status = collect(run);
 	if (status)
 		return status;
@@ -264,8 +252,7 @@ static int format(const struct rank_run *run, struct buf *buf)
 {
 	struct sink_context context = {
 		.host = &run->host,
-		.wall_minus_boot_ns =
-			(int64_t)(clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_BOOTTIME)),
+		.wall_minus_boot_ns = wall_minus_boot_now_ns(),
 	};
 
 	return run->options->json ? rank_json(buf, &context, &run->report)

@@ -7,21 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sysexits.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "cmd/clock.h"
 
 #define PROGRESS_AFTER_NS 1000000000LL
 #define PROGRESS_EVERY_NS 200000000LL
 #define PAGE_SIZE_MIN 512
 #define PAGE_SIZE_MAX (1U << 22)
-
-static int64_t monotonic_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec * 1000000000LL + now.tv_nsec;
-}
 
 void reading_say(const struct reading *reading, const char *format, ...)
 {
@@ -42,7 +35,7 @@ void reading_progress(struct reading *reading, const char *what, uint64_t count,
 
 	if (!reading->progress)
 		return;
-	now = monotonic_ns();
+	now = (int64_t)clock_now_ns(CLOCK_MONOTONIC);
 	if (now - reading->began_ns < PROGRESS_AFTER_NS ||
 		now - reading->told_ns < PROGRESS_EVERY_NS)
 		return;
@@ -132,7 +125,7 @@ int reading_open(struct reading *reading, const char *command, const char *path,
 		.path = path,
 		.selection = *selection,
 		.asked = selection_given(selection),
-		.began_ns = monotonic_ns()};
+		.began_ns = (int64_t)clock_now_ns(CLOCK_MONOTONIC)};
 	reading->captured = malloc(sizeof(*reading->captured));
 	reading->judgement = malloc(sizeof(*reading->judgement));
 	if (!reading->captured || !reading->judgement)

@@ -90,7 +90,7 @@ void reading_kills_close(struct reading_kills *kills)
 
 static bool verdict_passes(const struct reading_kills *kills)
 {
-	const struct verdict_filter *wanted = &kills->reading->selection.verdicts;
+	const struct verdict_filter *wanted = &kills->reading->selection.filter.verdicts;
 
 	return kills->refused ? filter_verdicts(wanted, kills->refusal_judgement.verdicts,
 					kills->refusal_judgement.verdict_count)
@@ -115,8 +115,8 @@ static bool passes(const struct reading_kills *kills)
 {
 	const struct selection *selection = &kills->reading->selection;
 
-	return (kills->refused ? selection_passes_refusal(selection, &kills->refusal)
-			       : selection_passes_killing(selection, &kills->killing)) &&
+	return (kills->refused ? filter_refusal(&selection->filter, &kills->refusal)
+			       : filter_killing(&selection->filter, &kills->killing)) &&
 	       verdict_passes(kills);
 }
 

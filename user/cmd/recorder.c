@@ -3,8 +3,8 @@
 
 #include <errno.h>
 #include <string.h>
-#include <time.h>
 
+#include "cmd/clock.h"
 #include "cmd/procpass.h"
 
 #define SECOND_NS 1000000000ULL
@@ -31,18 +31,7 @@
 /* Time on a CPU: a machine that is busy with others must not slow the passes down. */
 static uint64_t cpu_ns(void)
 {
-	struct timespec now;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-	return now.tv_sec * SECOND_NS + now.tv_nsec;
-}
-
-static uint64_t boot_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_BOOTTIME, &now);
-	return now.tv_sec * SECOND_NS + now.tv_nsec;
+	return clock_now_ns(CLOCK_THREAD_CPUTIME_ID);
 }
 
 int recorder_open(struct recorder *recorder, const struct live_options *options,
@@ -92,7 +81,7 @@ static void arm(struct recorder *recorder, uint64_t now_ns, bool on)
 	recorder->armed = on;
 	recorder->arm_count += on;
 	/* Attaching takes its time: what was faulted meanwhile was not counted. */
-	growth_armed(recorder->growth, on ? boot_ns() : now_ns, on);
+	growth_armed(recorder->growth, on ? boot_now_ns() : now_ns, on);
 }
 
 static bool is_near(const struct growth_pressure *pressure)

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "cmd/clock.h"
 #include "cmd/options.h"
 #include "cmd/run_parts.h"
 #include "facts/kernel.h"
@@ -256,15 +257,12 @@ static void tell_all(struct run *run)
 	static char text[SINK_RUN_MAX];
 	struct sink_context context = {
 		.host = &run->host, .width = run->width, .color = run->color};
-	struct timespec wall;
 	struct buf buf;
 
 	tell_said(run);
 	if (run->options.quiet && run_is_quiet(&run->facts, &run->judgement))
 		return;
-	clock_gettime(CLOCK_REALTIME, &wall);
-	context.wall_minus_boot_ns =
-		wall.tv_sec * 1000000000LL + wall.tv_nsec - (int64_t)run_now_ns();
+	context.wall_minus_boot_ns = wall_minus_boot_now_ns();
 	buf_init(&buf, text, sizeof(text));
 	if (!run->options.json) {
 		text_run(&buf, &context, &run->facts, &run->judgement);
@@ -348,7 +346,7 @@ static int go(struct run *run)
 		stop_helpers(run);
 		return status;
 	}
-	short_until_ns = run_now_ns() + SHORT_NS;
+	short_until_ns = boot_now_ns() + SHORT_NS;
 	run->sampler.next_ns = short_until_ns;
 	if (!first && !run_child_wait(run, short_until_ns)) {
 		status = start_helpers(run, &role);

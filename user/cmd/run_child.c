@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "base/text.h"
+#include "cmd/clock.h"
 #include "cmd/run_parts.h"
 
 #define MS_NS 1000000ULL
@@ -28,14 +29,6 @@
 #define WITNESS_NS 20000000L /* a signal reaches all of a group within one walk over it */
 #define NOT_FOUND 127 /* as shells and env(1) end: POSIX, 2.8.2 */
 #define NOT_EXECUTABLE 126
-
-uint64_t run_now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_BOOTTIME, &now);
-	return now.tv_sec * SECOND_NS + now.tv_nsec;
-}
 
 /* --- signals --- */
 
@@ -212,7 +205,7 @@ int run_child_start(struct run *run, enum run_role *ret_role)
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	if (!getrusage(RUSAGE_SELF, &ours))
 		run->facts.maxrss_floor_bytes = (uint64_t)ours.ru_maxrss << 10;
-	run->start_ns = run->sampler.start_ns = run_now_ns();
+	run->start_ns = run->sampler.start_ns = boot_now_ns();
 	run->child = fork();
 	if (run->child == 0) {
 		*ret_role = RUN_ELSE;
@@ -253,7 +246,7 @@ static void child_ended(struct run *run, int status, const struct rusage *usage)
 {
 	struct run_facts *facts = &run->facts;
 
-	run->end_ns = run_now_ns();
+	run->end_ns = boot_now_ns();
 	run->ended = true;
 	facts->status = status;
 	facts->wall_ns = run->end_ns - run->start_ns;
@@ -301,7 +294,7 @@ static int take_signals(struct run *run)
 
 static int until_ms(uint64_t until_ns)
 {
-	uint64_t now = run_now_ns();
+	uint64_t now = boot_now_ns();
 
 	return until_ns <= now ? 0 : (int)((until_ns - now) / MS_NS) + 1;
 }
@@ -311,11 +304,11 @@ bool run_child_wait(struct run *run, uint64_t until_ns)
 	struct pollfd wait = {.fd = run->signal_fd, .events = POLLIN};
 	struct run_sampler *sampler = &run->sampler;
 
-	while (!run->ended && run_now_ns() < until_ns) {
+	while (!run->ended && boot_now_ns() < until_ns) {
 		poll(&wait, 1, until_ms(sampler->next_ns < until_ns ? sampler->next_ns : until_ns));
 		take_signals(run);
-		if (!run->ended && run_now_ns() >= sampler->next_ns && run_sample(sampler))
-			sampler->next_ns = run_now_ns() + SECOND_NS;
+		if (!run->ended && boot_now_ns() >= sampler->next_ns && run_sample(sampler))
+			sampler->next_ns = boot_now_ns() + SECOND_NS;
 	}
 	return run->ended;
 }
@@ -335,7 +328,7 @@ int run_tracer_wait(struct run *run, uint64_t until_ns)
 	int signal = 0;
 
 	reap(run);
-	while (!run->tracer_ended && !signal && run_now_ns() < until_ns) {
+	while (!run->tracer_ended && !signal && boot_now_ns() < until_ns) {
 		poll(&wait, 1, until_ms(until_ns));
 		signal = take_signals(run);
 	}

@@ -93,8 +93,6 @@ struct run {
 	bool color;
 };
 
-uint64_t run_now_ns(void);
-
 /* --- run_cgroup.c --- */
 
 /* A cgroup for the command, with its limits. 0 or the exit status, after a message. */

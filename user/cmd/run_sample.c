@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "cmd/clock.h"
 #include "cmd/run_parts.h"
 #include "facts/procfs.h"
 
@@ -19,14 +19,6 @@
 #define SHARE 100 /* a look that took 1 ms is followed by at least 100 ms without one */
 #define DEEPEST 256 /* parents that are walked */
 #define MS_NS 1000000ULL
-
-static uint64_t cpu_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-	return now.tv_sec * 1000000000ULL + now.tv_nsec;
-}
 
 int run_sampler_open(struct run_sampler *sampler, struct run_peak *peak, uint32_t page_size)
 {
@@ -183,7 +175,7 @@ static bool sum_pss(struct run_sampler *sampler, uint64_t *ret_bytes)
 static void look_at_shares(struct run_sampler *sampler, const struct look *look, uint64_t now_ns)
 {
 	struct run_peak *peak = sampler->peak;
-	uint64_t from = run_now_ns(), bytes, elapsed = now_ns - sampler->start_ns;
+	uint64_t from = boot_now_ns(), bytes, elapsed = now_ns - sampler->start_ns;
 	bool higher = look->rss_bytes > sampler->pss_rss_bytes + sampler->pss_rss_bytes / 64;
 
 	if (look->processes < 2 || !higher)
@@ -193,7 +185,7 @@ static void look_at_shares(struct run_sampler *sampler, const struct look *look,
 			look->rss_bytes > sampler->pss_rss_bytes + sampler->pss_rss_bytes / 10;
 		return;
 	}
-	sampler->pss_ns += run_now_ns() - from;
+	sampler->pss_ns += boot_now_ns() - from;
 	sampler->pss_rss_bytes = look->rss_bytes;
 	peak->pss_late = false;
 	if (peak->pss_bytes != UNKNOWN_U64 && bytes <= peak->pss_bytes)
@@ -205,14 +197,14 @@ static void look_at_shares(struct run_sampler *sampler, const struct look *look,
 
 int run_sample(struct run_sampler *sampler)
 {
-	uint64_t from = cpu_ns(), now, spent;
+	uint64_t from = clock_now_ns(CLOCK_THREAD_CPUTIME_ID), now, spent;
 	struct run_peak *peak = sampler->peak;
 	struct look look = {0};
 	int error = list(sampler);
 
 	if (error)
 		return error;
-	now = run_now_ns();
+	now = boot_now_ns();
 	sampler->alive = 0;
 	family_begin(sampler->family, (uint32_t)sampler->root, "");
 	for (size_t i = 0; i < sampler->count; i++) {
@@ -231,7 +223,7 @@ int run_sample(struct run_sampler *sampler)
 		peak->rss_at_ns = now - sampler->start_ns;
 		peak->rss_processes = look.processes;
 	}
-	spent = cpu_ns() - from;
+	spent = clock_now_ns(CLOCK_THREAD_CPUTIME_ID) - from;
 	look_at_shares(sampler, &look, now);
 	sampler->next_ns = now + (spent * SHARE > INTERVAL_NS ? spent * SHARE : INTERVAL_NS);
 	if (peak->looks == 1)

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "cmd/clock.h"
 #include "cmd/follower.h"
 #include "cmd/live.h"
 #include "cmd/options.h"
@@ -234,7 +235,7 @@ static void take_ready(void *arg, const struct sink_context *sink)
 	told->from_start = !sampler->root;
 	if (sampler->root && told->watch == RUN_WATCH_TRACE)
 		run_census(sampler, side->family);
-	shared->ready_ns = run_now_ns();
+	shared->ready_ns = boot_now_ns();
 	atomic_store(&shared->ready, 1);
 }
 
@@ -336,7 +337,7 @@ int run_tracer_ready(struct run *run)
 	int signal = 0;
 
 	while (!atomic_load(&run->shared->ready) && !run->tracer_ended && !signal)
-		signal = run_tracer_wait(run, run_now_ns() + READY_NS);
+		signal = run_tracer_wait(run, boot_now_ns() + READY_NS);
 	if (signal) {
 		kill(run->tracer, SIGKILL);
 		return 128 + signal;
@@ -409,7 +410,7 @@ void run_tracer_end(struct run *run)
 	close(run->end_fd);
 	run->end_fd = -1;
 	if (atomic_load(&shared->ready) && shared->ready_ns < run->end_ns) {
-		run_tracer_wait(run, run_now_ns() + GRACE_NS);
+		run_tracer_wait(run, boot_now_ns() + GRACE_NS);
 		if (!run->tracer_ended)
 			kill(run->tracer, SIGKILL);
 		if (shared->told.watch == RUN_WATCH_CGROUP)

@@ -1,16 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cmd/select.h"
 
-#include <errno.h>
-#include <stdlib.h>
 #include <string.h>
-#include <strings.h>
-#include <time.h>
 
-#include "cmd/filter.h"
+#include "cmd/clock.h"
 #include "cmd/when.h"
-
-#define COMM_MAX 64
 
 void selection_init(struct selection *selection)
 {
@@ -19,9 +13,7 @@ void selection_init(struct selection *selection)
 
 bool selection_looks_inside(const struct selection *selection)
 {
-	return selection->cgroup || selection->comm || selection->pid ||
-	       filter_names_given(&selection->names) || selection->scope_count ||
-	       selection->verdicts.count;
+	return filter_given(&selection->filter) || selection->scope_count;
 }
 
 bool selection_given(const struct selection *selection)
@@ -44,34 +36,9 @@ static bool scope_passes(const struct selection *selection, const struct judgeme
 bool selection_passes(const struct selection *selection, int64_t id,
 	const struct incident *incident, const struct judgement *judgement)
 {
-	struct live_options live = {.cgroup = selection->cgroup,
-		.comm = selection->comm,
-		.pid = selection->pid,
-		.names = selection->names,
-		.verdicts = selection->verdicts};
-
 	return (!selection->id || selection->id == id) &&
-	       filter_passes(&live, incident, judgement) && scope_passes(selection, judgement);
-}
-
-bool selection_passes_killing(const struct selection *selection, const struct killing *killing)
-{
-	struct live_options live = {.cgroup = selection->cgroup,
-		.comm = selection->comm,
-		.pid = selection->pid,
-		.names = selection->names};
-
-	return filter_killing(&live, killing);
-}
-
-bool selection_passes_refusal(const struct selection *selection, const struct refusal *refusal)
-{
-	struct live_options live = {.cgroup = selection->cgroup,
-		.comm = selection->comm,
-		.pid = selection->pid,
-		.names = selection->names};
-
-	return filter_refusal(&live, refusal);
+	       filter_passes(&selection->filter, incident, judgement) &&
+	       scope_passes(selection, judgement);
 }
 
 /* --- options --- */
@@ -79,13 +46,7 @@ bool selection_passes_refusal(const struct selection *selection, const struct re
 enum {
 	OPTION_SINCE = 0x200,
 	OPTION_UNTIL,
-	OPTION_CGROUP,
-	OPTION_POD,
-	OPTION_NAMESPACE,
-	OPTION_CONTAINER,
-	OPTION_COMM,
 	OPTION_SCOPE,
-	OPTION_VERDICT,
 	OPTION_INCIDENT,
 	OPTION_LAST,
 };
@@ -99,43 +60,29 @@ static const struct argp_option option_table[] = {
 		"ago\", @1700000000, or RFC 3339; local without a zone",
 		1},
 	{"until", OPTION_UNTIL, "TIME", 0, "Up to this time; a day alone is its beginning", 1},
-	{"cgroup", OPTION_CGROUP, "PATH", 0,
+	{"cgroup", FILTER_CGROUP, "PATH", 0,
 		"Whose limit or victim is in this cgroup or below it; a pattern (*, ?) matches "
 		"whole paths",
 		1},
-	{"pod", OPTION_POD, "NAME", 0,
+	{"pod", FILTER_POD, "NAME", 0,
 		"Whose limit or victim is in this pod: its name, a pattern, its uid, or a part of "
 		"the name of a cgroup on the path",
 		1},
-	{"namespace", OPTION_NAMESPACE, "NAME", 0, "Of pods in this namespace; a name or pattern",
+	{"namespace", FILTER_NAMESPACE, "NAME", 0, "Of pods in this namespace; a name or pattern",
 		1},
-	{"container", OPTION_CONTAINER, "NAME", 0,
+	{"container", FILTER_CONTAINER, "NAME", 0,
 		"Of this container: its name, a pattern, or the beginning of its id", 1},
-	{"comm", OPTION_COMM, "NAME", 0,
+	{"comm", FILTER_COMM, "NAME", 0,
 		"That killed a process of this name, or matching this pattern", 1},
-	{"pid", 'p', "PID", 0, "That killed this process (host's pid)", 1},
+	{"pid", FILTER_PID, "PID", 0, "That killed this process (host's pid)", 1},
 	{"scope", OPTION_SCOPE, "SCOPE", 0,
 		"By what was full: memcg, global, cpuset or mempolicy; more than one: either", 1},
-	{"verdict", OPTION_VERDICT, "ID", 0,
+	{"verdict", FILTER_VERDICT, "ID", 0,
 		"With this verdict, as fork-family; more than one: either", 1},
 	{"incident", OPTION_INCIDENT, "N", 0, "The one of this number, as `list' tells it", 1},
 	{"last", OPTION_LAST, "N", OPTION_ARG_OPTIONAL, "The last N of these (default 1)", 1},
 	{NULL, 0, NULL, 0, NULL, 0},
 };
-
-static uint64_t parse_number(
-	struct argp_state *state, const char *what, const char *text, uint64_t max)
-{
-	unsigned long long value;
-	char *end;
-
-	errno = 0;
-	value = strtoull(text, &end, 10);
-	if (errno || text[0] < '0' || text[0] > '9' || *end || value < 1 || value > max)
-		argp_error(state, "%s: '%s' is not a number from 1 to %llu", what, text,
-			(unsigned long long)max);
-	return value;
-}
 
 static int64_t parse_when(struct argp_state *state, const char *what, const char *text,
 	const struct selection *selection, enum when_edge edge)
@@ -173,49 +120,7 @@ static void parse_last(struct argp_state *state, struct selection *selection, co
 		text = next;
 		state->next++;
 	}
-	selection->last = text ? parse_number(state, "--last", text, UINT32_MAX) : 1;
-}
-
-static error_t parse_name(int key, char *value, struct argp_state *state)
-{
-	struct selection *selection = state->input;
-
-	switch (key) {
-	case OPTION_CGROUP:
-		if (value[0] != '/' && value[0] != '*')
-			argp_error(state, "--cgroup: '%s' does not begin with '/'", value);
-		selection->cgroup = value;
-		return 0;
-	case OPTION_POD:
-		filter_parse_pod(state, &selection->names, value);
-		return 0;
-	case OPTION_NAMESPACE:
-		filter_parse_namespace(state, &selection->names, value);
-		return 0;
-	case OPTION_CONTAINER:
-		filter_parse_container(state, &selection->names, value);
-		return 0;
-	case OPTION_COMM:
-		if (!value[0] || strlen(value) > COMM_MAX)
-			argp_error(state, "--comm: '%s' is no name of a process", value);
-		selection->comm = value;
-		return 0;
-	case 'p':
-		selection->pid = parse_number(state, "--pid", value, 1U << 22);
-		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
-}
-
-static void take_now(struct selection *selection)
-{
-	struct timespec now;
-
-	if (selection->now_ns)
-		return;
-	clock_gettime(CLOCK_REALTIME, &now);
-	selection->now_ns = now.tv_sec * 1000000000LL + now.tv_nsec;
+	selection->last = text ? filter_number(state, "--last", text, 1, UINT32_MAX) : 1;
 }
 
 static error_t parse_option(int key, char *value, struct argp_state *state)
@@ -224,7 +129,8 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
 
 	switch (key) {
 	case ARGP_KEY_INIT:
-		take_now(selection);
+		if (!selection->now_ns)
+			selection->now_ns = (int64_t)clock_now_ns(CLOCK_REALTIME);
 		return 0;
 	case OPTION_SINCE:
 		selection->since_ns =
@@ -236,11 +142,8 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
 	case OPTION_SCOPE:
 		parse_scope(state, selection, value);
 		return 0;
-	case OPTION_VERDICT:
-		filter_parse_verdict(state, &selection->verdicts, value);
-		return 0;
 	case OPTION_INCIDENT:
-		selection->id = (int64_t)parse_number(state, "--incident", value, INT64_MAX);
+		selection->id = (int64_t)filter_number(state, "--incident", value, 1, INT64_MAX);
 		return 0;
 	case OPTION_LAST:
 		parse_last(state, selection, value);
@@ -250,7 +153,7 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
 			argp_error(state, "--since is later than --until");
 		return 0;
 	default:
-		return parse_name(key, value, state);
+		return filter_parse(key, value, state, &selection->filter);
 	}
 }
 

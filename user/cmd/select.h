@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "cmd/options.h"
+#include "cmd/filter.h"
 #include "judge/judgement.h"
 #include "model/incident.h"
 #include "model/killing.h"
@@ -23,11 +23,7 @@ struct selection {
 	int64_t now_ns; /* CLOCK_REALTIME that times are relative to; 0: the clock's when options
 			   are parsed */
 	int64_t since_ns, until_ns; /* CLOCK_REALTIME, both included; INT64_MIN, INT64_MAX: none */
-	const char *cgroup; /* as in the live trace */
-	const char *comm;
-	uint32_t pid;
-	struct names_filter names;
-	struct verdict_filter verdicts;
+	struct filter filter; /* as in the live trace */
 	unsigned int scope_count;
 	enum scope scopes[SELECT_CHOICES];
 	int64_t id; /* in the store; 0: any */
@@ -45,10 +41,6 @@ bool selection_looks_inside(const struct selection *selection);
 /* Everything but the times and `last`, which whoever walks the store sees to. */
 bool selection_passes(const struct selection *selection, int64_t id,
 	const struct incident *incident, const struct judgement *judgement);
-
-/* The same of a kill that was not the OOM killer's, but for its verdicts. */
-bool selection_passes_killing(const struct selection *selection, const struct killing *killing);
-bool selection_passes_refusal(const struct selection *selection, const struct refusal *refusal);
 
 /* To be a child of a command's argp; the input of it is a struct selection, initialized. */
 extern const struct argp selection_argp;

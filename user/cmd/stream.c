@@ -36,7 +36,7 @@ static void tell_change(const struct growth_change *change, void *arg)
 	char data[LINE_BYTES];
 	struct buf line;
 
-	if (!filter_change(stream->options, change, path, names))
+	if (!filter_change(&stream->options->filter, change, path, names))
 		return;
 	buf_init(&line, data, sizeof(data));
 	if (stream->options->json ? json_growth(&line, stream->sink, change, path, names)
@@ -76,7 +76,7 @@ static void tell_near(const struct growth_pressure *pressure, void *arg)
 	struct buf line;
 
 	warned->near_ns = stream->now_ns;
-	if (told || !filter_pressure(stream->options, pressure, path, names))
+	if (told || !filter_pressure(&stream->options->filter, pressure, path, names))
 		return;
 	buf_init(&line, data, sizeof(data));
 	if (stream->options->json ? json_pressure(&line, stream->sink, stream->now_ns, pressure,

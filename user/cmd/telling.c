@@ -9,6 +9,7 @@
 #include <sysexits.h>
 #include <unistd.h>
 
+#include "cmd/clock.h"
 #include "cmd/ending.h"
 #include "cmd/follower.h"
 #include "cmd/output.h"
@@ -16,14 +17,6 @@
 
 #define RECORD_BYTES (SINK_JSON_MAX > SINK_TEXT_MAX ? SINK_JSON_MAX : SINK_TEXT_MAX)
 #define LINE_BYTES 8192 /* of the start and of the stop */
-
-uint64_t clock_now_ns(clockid_t clock)
-{
-	struct timespec now;
-
-	clock_gettime(clock, &now);
-	return now.tv_sec * 1000000000ULL + now.tv_nsec;
-}
 
 void telling_init(struct telling *telling, const struct live_options *options)
 {
@@ -212,19 +205,17 @@ void telling_incident(
 
 /* --- the run --- */
 
-static uint64_t set_clock(struct telling *telling)
+uint64_t telling_clock(struct telling *telling)
 {
-	uint64_t now = clock_now_ns(CLOCK_BOOTTIME);
-
-	telling->sink.wall_minus_boot_ns = (int64_t)(clock_now_ns(CLOCK_REALTIME) - now);
-	return now;
+	telling->sink.wall_minus_boot_ns = wall_minus_boot_now_ns();
+	return boot_now_ns();
 }
 
 void telling_start(struct telling *telling)
 {
 	static const char ready[] = "READY\n";
 	int fd = telling->options->ready_fd;
-	uint64_t now = set_clock(telling);
+	uint64_t now = telling_clock(telling);
 	char line[LINE_BYTES];
 	struct buf buf;
 
@@ -237,7 +228,7 @@ void telling_start(struct telling *telling)
 
 void telling_stop(struct telling *telling, const char *reason)
 {
-	uint64_t now = set_clock(telling);
+	uint64_t now = telling_clock(telling);
 	char line[LINE_BYTES];
 	struct buf buf;
 

@@ -15,7 +15,6 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/epoll.h>
-#include <time.h>
 
 #include "base/buf.h"
 #include "cmd/options.h"
@@ -25,7 +24,7 @@
 
 struct telling {
 	const struct live_options *options;
-	struct sink_context sink; /* wall_minus_boot_ns: whoever tells a record sets it before */
+	struct sink_context sink;
 	struct run_totals totals;
 	bool outlived; /* by a store, when stdout fails */
 	bool silent; /* nothing goes to stdout, or nothing more */
@@ -37,8 +36,6 @@ struct telling {
 	int signal_fd, epoll_fd;
 	int probe_fd; /* -1: nobody may ask */
 };
-
-uint64_t clock_now_ns(clockid_t clock);
 
 /* Opens nothing. */
 void telling_init(struct telling *telling, const struct live_options *options);
@@ -66,6 +63,8 @@ struct buf *telling_begin(struct telling *telling);
 void telling_commit(struct telling *telling, int error, const char *what, uint32_t number);
 void telling_incident(struct telling *telling, const struct incident *incident,
 	const struct judgement *judgement);
+/* Sets wall_minus_boot_ns of `sink`, which whoever tells a record does before; CLOCK_BOOTTIME. */
+uint64_t telling_clock(struct telling *telling);
 /* The start line of NDJSON, and READY for whoever waits for it. */
 void telling_start(struct telling *telling);
 /* The stop line; what of the totals is the caller's is filled in before. */

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "cmd/clock.h"
 #include "cmd/ending.h"
 #include "cmd/filter.h"
 #include "cmd/follower.h"
@@ -30,11 +31,6 @@
 /* So long the end of a command that is followed waits for what is still open: a victim that is not
  * gone yet, a line of the kernel log. */
 #define LEAVE_NS 1000000000ULL
-
-uint64_t boot_now_ns(void)
-{
-	return clock_now_ns(CLOCK_BOOTTIME);
-}
 
 static void put_text(char *ret, size_t size, const char *text)
 {
@@ -280,8 +276,7 @@ static uint64_t lost_incident_records(const struct watch *watch)
 static void tell(struct watch *watch, struct incident *incident, const struct coverage *judged_by)
 {
 	struct capture_moment moment = {
-		.wall_minus_boot_ns =
-			(int64_t)(clock_now_ns(CLOCK_REALTIME) - clock_now_ns(CLOCK_BOOTTIME)),
+		.wall_minus_boot_ns = wall_minus_boot_now_ns(),
 		.lost_events = lost_incident_records(watch),
 		.coverage = *judged_by,
 	};
@@ -302,8 +297,7 @@ static bool follows(struct watch *watch, const struct incident *incident)
 
 	if (!follower)
 		return true;
-	watch->telling.sink.wall_minus_boot_ns =
-		clock_now_ns(CLOCK_REALTIME) - clock_now_ns(CLOCK_BOOTTIME);
+	telling_clock(&watch->telling);
 	return follower->incident(follower->arg, &watch->telling.sink, incident, &watch->judgement);
 }
 
@@ -325,7 +319,7 @@ static void finish(struct watch *watch, struct incident *incident)
 		watch->judgement.rss_match == RSS_MATCH_EXACT)
 		watch->coverage.kernel_sum = watch->judgement.rss_match;
 	if (!telling_muted(&watch->telling) &&
-		filter_passes(watch->options, incident, &watch->judgement) &&
+		filter_passes(&watch->options->filter, incident, &watch->judgement) &&
 		follows(watch, incident)) {
 		tell(watch, incident, &judged_by);
 		if (telling_muted(&watch->telling))
@@ -378,8 +372,7 @@ static void take_pass(struct watch *watch)
 	}
 	if (watch->keeper)
 		keeper_pass(watch->keeper, watch->recorder.growth, &watch->names, now);
-	watch->telling.sink.wall_minus_boot_ns =
-		clock_now_ns(CLOCK_REALTIME) - clock_now_ns(CLOCK_BOOTTIME);
+	telling_clock(&watch->telling);
 	stream_pass(&watch->stream, watch->recorder.growth, now);
 	watch_stalls_look(watch, now);
 }

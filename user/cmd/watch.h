@@ -79,6 +79,4 @@ int watch_run(struct watch *watch);
 /* Ends: drains, tells what is still open, and the stop line. */
 void watch_finish(struct watch *watch);
 
-uint64_t boot_now_ns(void);
-
 #endif /* OOMSNOOP_CMD_WATCH_H */

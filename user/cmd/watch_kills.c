@@ -4,9 +4,9 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "cmd/clock.h"
 #include "cmd/filter.h"
 #include "cmd/follower.h"
 #include "facts/pressure.h"
@@ -109,22 +109,19 @@ static void emit(struct watch *watch, const struct killing *killing)
 static void tell(struct watch *watch, struct killing *killing)
 {
 	const struct follower *follower = watch->options->follower;
-	struct timespec wall;
 
 	if (watch->options->kills == KILLS_FOREIGN && !killing_is_foreign(killing))
 		return;
 	take_names(watch, killing);
-	if (!filter_killing(watch->options, killing))
+	if (!filter_killing(&watch->options->filter, killing))
 		return;
 	killing_counted(
 		killing, tracer_burst(watch->tracer, killing->sender_tgid, killing->burst_ns));
 	judge_killing(killing, &watch->host, &watch->kill_judgement);
-	if (!filter_verdicts(&watch->options->verdicts, watch->kill_judgement.verdicts,
+	if (!filter_verdicts(&watch->options->filter.verdicts, watch->kill_judgement.verdicts,
 		    watch->kill_judgement.verdict_count))
 		return;
-	clock_gettime(CLOCK_REALTIME, &wall);
-	watch->telling.sink.wall_minus_boot_ns =
-		wall.tv_sec * 1000000000LL + wall.tv_nsec - (int64_t)boot_now_ns();
+	telling_clock(&watch->telling);
 	if (follower && !follower->killing(follower->arg, &watch->telling.sink, killing,
 				&watch->kill_judgement))
 		return;

@@ -4,8 +4,8 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
+#include "cmd/clock.h"
 #include "cmd/filter.h"
 #include "cmd/follower.h"
 #include "facts/allowance.h"
@@ -87,18 +87,15 @@ static void emit(struct watch *watch, const struct refusal *refusal)
 static bool tell(struct watch *watch, const struct refusal *refusal)
 {
 	const struct follower *follower = watch->options->follower;
-	struct timespec wall;
 
-	if (!filter_refusal(watch->options, refusal))
+	if (!filter_refusal(&watch->options->filter, refusal))
 		return false;
 	judge_refusal(refusal, &watch->host, &watch->refusal_judgement);
 	if (!refusal_is_told(refusal, &watch->refusal_judgement) ||
-		!filter_verdicts(&watch->options->verdicts, watch->refusal_judgement.verdicts,
-			watch->refusal_judgement.verdict_count))
+		!filter_verdicts(&watch->options->filter.verdicts,
+			watch->refusal_judgement.verdicts, watch->refusal_judgement.verdict_count))
 		return false;
-	clock_gettime(CLOCK_REALTIME, &wall);
-	watch->telling.sink.wall_minus_boot_ns =
-		wall.tv_sec * 1000000000LL + wall.tv_nsec - (int64_t)boot_now_ns();
+	telling_clock(&watch->telling);
 	if (follower)
 		follower->refusal(
 			follower->arg, &watch->telling.sink, refusal, &watch->refusal_judgement);

@@ -61,12 +61,12 @@ static void tell(const struct looking *looking, const struct stall *stall, bool 
 
 	if (watch->names.containers && path)
 		scene.names = containers_known(watch->names.containers, path);
-	if (!filter_stall(options, scene.path, scene.names))
+	if (!filter_stall(&options->filter, scene.path, scene.names))
 		return;
 	if (!ended)
 		take_processes(looking, &scene);
 	judge_stall(&scene, &verdict);
-	if (!filter_verdicts(&options->verdicts, &verdict, 1))
+	if (!filter_verdicts(&options->filter.verdicts, &verdict, 1))
 		return;
 	buf_init(&line, data, sizeof(data));
 	if (options->json

@@ -1,9 +1,40 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* klog_report_parts.h: between the pool of reports and what fills one. */
+/* klog_report_parts.h: between the pool of reports, what finds one, and what fills one. */
 #ifndef OOMSNOOP_MODEL_KLOG_REPORT_PARTS_H
 #define OOMSNOOP_MODEL_KLOG_REPORT_PARTS_H
 
 #include "model/klog_report.h"
+
+struct klog_reports {
+	klog_report_fn fn;
+	void *arg;
+	uint64_t line, sequence;
+	/* the last "Manual OOM execution" */
+	bool has_sysrq;
+	uint64_t sysrq_line;
+	char sysrq_host[65];
+	struct klog_when sysrq_when;
+	struct klog_report reports[KLOG_REPORTS];
+};
+
+/* --- whose line it is: klog_report_whose.c --- */
+
+/* Somebody died, or nobody could: what comes now is after it. */
+bool klog_is_over(const struct klog_report *report);
+bool klog_same_host(const struct klog_report *report, const struct klog_record *record);
+/* printk's caller tells for sure, where both have it. */
+bool klog_other_caller(const struct klog_report *report, const struct klog_record *record);
+/* By the clock it can still be of this report. */
+bool klog_is_near(const struct klog_report *report, const struct klog_record *record);
+/* The one that a line without a name of its own belongs to: the newest of this host; or NULL. */
+struct klog_report *klog_current(struct klog_reports *reports, const struct klog_record *record);
+/* Of a line of a report's body; NULL: of none that is open. */
+struct klog_report *klog_body_owner(struct klog_reports *reports, const struct klog_record *record);
+/* It goes on: what came meanwhile and is not the newer one's was its own. */
+void klog_resume(
+	struct klog_reports *reports, struct klog_report *older, const struct klog_record *record);
+
+/* --- what fills one --- */
 
 /* All of it unknown; memory for rows is kept. */
 void klog_report_clear(struct klog_report *report);

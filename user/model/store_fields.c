@@ -1,21 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The facts of an incident, member by member. */
-#include "model/store_fields.h"
+#include "model/store_fields_parts.h"
 
 /*
  * Bounds of what any machine tells: with these no sum, product or difference that the judge or a
  * sink makes leaves 64 bits. Pages are of 1 KiB at least and 1 MiB at most.
  */
-#define TIME_MAX (1ULL << 62)
-#define BYTES_MAX (1ULL << 60)
 #define HOST_MAX (1ULL << 57)
 #define PAGES_MAX (1ULL << 43) /* of one process */
-#define COUNTER_MAX (1ULL << 53) /* PAGE_COUNTER_MAX with the smallest pages */
 #define KIB_MAX (1ULL << 53)
-#define ADJ_MAX 1000
 #define ORDER_MAX 63
-
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 /* A member of a struct that is one row. */
 #define ONE(of, type, name, member, max, about)                                                    \
@@ -149,15 +143,7 @@ static const struct field incident_fields[] = {
 	INC(FIELD_TEXT, "victim_cgroup", victim_cgroup, 0, "of victim 0"),
 	INC(FIELD_TEXT, "victim_cmdline", victim_cmdline, 0, "of victim 0"),
 	INC(FIELD_TEXT, "victim_exe", victim_exe, 0, "of victim 0"),
-	INC(FIELD_U32, "names_runtime", names.runtime, RUNTIME_NOMAD,
-		"enum container_runtime: in whose folder its container was found; 0: in none"),
-	INC(FIELD_BOOL, "names_sandbox", names.sandbox, 0, "its container is a pod's sandbox"),
-	INC(FIELD_U32, "names_troubles", names.troubles, 0,
-		"enum names_trouble: why names are not known"),
-	INC(FIELD_TEXT, "container_name", names.container, 0, "as learnt from the host's disk"),
-	INC(FIELD_TEXT, "pod_name", names.pod, 0, NULL),
-	INC(FIELD_TEXT, "pod_namespace", names.namespace, 0, NULL),
-	INC(FIELD_TEXT, "names_pod_uid", names.pod_uid, 0, NULL),
+	NAMES_FIELDS(INC),
 
 	INC(FIELD_U64, "ceiling_hint_pages", ceiling_hint, COUNTER_MAX, NULL),
 	INC(FIELD_U32, "candidate_total", candidate_total, 0, "weighed by the kernel, or listed"),
@@ -169,12 +155,7 @@ static const struct field incident_fields[] = {
 	INC(FIELD_U32, "repeated_no_kill", repeated_no_kill, 0, NULL),
 	INC(FIELD_U64, "lost_events", lost_events, 0, "records of it that never arrived"),
 
-	INC(FIELD_U64, "host_total_bytes", host.total_bytes, HOST_MAX, NULL),
-	INC(FIELD_U64, "host_free_bytes", host.free_bytes, HOST_MAX, NULL),
-	INC(FIELD_U64, "host_available_bytes", host.available_bytes, HOST_MAX, NULL),
-	INC(FIELD_U64, "host_swap_total_bytes", host.swap_total_bytes, HOST_MAX, NULL),
-	INC(FIELD_U64, "host_swap_free_bytes", host.swap_free_bytes, HOST_MAX, NULL),
-	INC(FIELD_U64, "host_hugetlb_bytes", host.hugetlb_bytes, HOST_MAX, NULL),
+	HOST_FIELDS(INC, HOST_MAX),
 
 	STAT(anon_bytes),
 	STAT(file_bytes),

@@ -1,16 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The facts of a kill that was not the OOM killer's, member by member. */
-#include "model/store_fields.h"
+#include "model/store_fields_parts.h"
 
-#define TIME_MAX (1ULL << 62)
-#define BYTES_MAX (1ULL << 60)
 #define PAGES_MAX (1ULL << 43)
-#define COUNTER_MAX (1ULL << 53)
-#define ADJ_MAX 1000
 #define SIGNAL_MAX 64
 #define PERCENT_MAX 10000 /* in hundredths */
-
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 #define KILL(type, name, member, max, about)                                                       \
 	{                                                                                          \
@@ -28,8 +22,6 @@
 		name, type, sizeof(((struct store_kill_told *)0)->member), 0,                      \
 			offsetof(struct store_kill_told, member), max, about                       \
 	}
-#define HOST(name) KILL(FIELD_U64, "host_" #name, host.name, BYTES_MAX, NULL)
-
 #define LARGEST(i)                                                                                 \
 	KILL(FIELD_U64, "tmpfs_largest_" #i "_bytes", tmpfs.largest[i].bytes, BYTES_MAX, NULL),    \
 		KILL(FIELD_TEXT, "tmpfs_largest_" #i "_name", tmpfs.largest[i].name, 0, NULL)
@@ -66,15 +58,7 @@ static const struct field kill_fields[] = {
 	KILL(FIELD_TEXT, "target_cgroup", target_cgroup, 0, "of the first"),
 	KILL(FIELD_TEXT, "target_cmdline", target_cmdline, 0, NULL),
 	KILL(FIELD_TEXT, "target_exe", target_exe, 0, NULL),
-	KILL(FIELD_U32, "names_runtime", names.runtime, RUNTIME_NOMAD,
-		"enum container_runtime: in whose folder its container was found; 0: in none"),
-	KILL(FIELD_BOOL, "names_sandbox", names.sandbox, 0, "its container is a pod's sandbox"),
-	KILL(FIELD_U32, "names_troubles", names.troubles, 0,
-		"enum names_trouble: why names are not known"),
-	KILL(FIELD_TEXT, "container_name", names.container, 0, "as learnt from the host's disk"),
-	KILL(FIELD_TEXT, "pod_name", names.pod, 0, NULL),
-	KILL(FIELD_TEXT, "pod_namespace", names.namespace, 0, NULL),
-	KILL(FIELD_TEXT, "names_pod_uid", names.pod_uid, 0, NULL),
+	NAMES_FIELDS(KILL),
 	KILL(FIELD_U64_KNOWN, "term_ns", term_ns, TIME_MAX, "SIGTERM before it; 0: none"),
 	KILL(FIELD_U32, "term_pid", term_tgid, 0, NULL),
 	KILL(FIELD_U32, "term_count", term_count, 0, NULL),
@@ -105,12 +89,7 @@ static const struct field kill_fields[] = {
 	LARGEST(1),
 	LARGEST(2),
 	KILL(FIELD_BOOL, "gathered", gathered, 0, "what user space adds was read"),
-	HOST(total_bytes),
-	HOST(free_bytes),
-	HOST(available_bytes),
-	HOST(swap_total_bytes),
-	HOST(swap_free_bytes),
-	HOST(hugetlb_bytes),
+	HOST_FIELDS(KILL, BYTES_MAX),
 	KILL(FIELD_U64, "pressure_some", pressure.some, PERCENT_MAX,
 		"hundredths of a percent, over 10 s"),
 	KILL(FIELD_U64, "pressure_full", pressure.full, PERCENT_MAX, NULL),
@@ -136,10 +115,7 @@ static const struct field target_fields[] = {
 	TARGET(FIELD_U64_KNOWN, "time_ns", time_ns, TIME_MAX, NULL),
 	TARGET(FIELD_U64, "start_ns", start_ns, TIME_MAX, NULL),
 	TARGET(FIELD_U64, "cgroup_id", cgroup_id, 0, "kernfs id"),
-	TARGET(FIELD_I64, "file_pages", rss_pages[EV_RSS_FILE], PAGES_MAX, NULL),
-	TARGET(FIELD_I64, "anon_pages", rss_pages[EV_RSS_ANON], PAGES_MAX, NULL),
-	TARGET(FIELD_I64, "swap_pages", rss_pages[EV_RSS_SWAP], PAGES_MAX, NULL),
-	TARGET(FIELD_I64, "shmem_pages", rss_pages[EV_RSS_SHMEM], PAGES_MAX, NULL),
+	RSS_FIELDS(TARGET, PAGES_MAX),
 	TARGET(FIELD_TEXT, "comm", comm, 0, NULL),
 };
 

@@ -1,20 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The facts of memory or a process that was asked for and not given, member by member. */
-#include "model/store_fields.h"
+#include "model/store_fields_parts.h"
 
-#define TIME_MAX (1ULL << 62)
-#define BYTES_MAX (1ULL << 60)
 #define PAGES_MAX (1ULL << 52)
-#define COUNTER_MAX (1ULL << 53)
-
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 #define REFUSAL(type, name, member, max, about)                                                    \
 	{                                                                                          \
 		name, type, sizeof(((struct refusal *)0)->member), 0,                              \
 			offsetof(struct refusal, member), max, about                               \
 	}
-#define HOST(name) REFUSAL(FIELD_U64, "host_" #name, host.name, BYTES_MAX, NULL)
 #define ALLOWANCE(name) REFUSAL(FIELD_U64, #name, allowance.name, 0, NULL)
 
 static const struct field refusal_fields[] = {
@@ -43,10 +37,7 @@ static const struct field refusal_fields[] = {
 	REFUSAL(FIELD_U64, "data_vm_pages", data_vm_pages, PAGES_MAX, NULL),
 	REFUSAL(FIELD_U64, "brk_bytes", brk_bytes, 0, NULL),
 	REFUSAL(FIELD_U64, "task_size", task_size, 0, "end of the address space"),
-	REFUSAL(FIELD_I64, "file_pages", rss_pages[EV_RSS_FILE], PAGES_MAX, NULL),
-	REFUSAL(FIELD_I64, "anon_pages", rss_pages[EV_RSS_ANON], PAGES_MAX, NULL),
-	REFUSAL(FIELD_I64, "swap_pages", rss_pages[EV_RSS_SWAP], PAGES_MAX, NULL),
-	REFUSAL(FIELD_I64, "shmem_pages", rss_pages[EV_RSS_SHMEM], PAGES_MAX, NULL),
+	RSS_FIELDS(REFUSAL, PAGES_MAX),
 	REFUSAL(FIELD_U64, "limit_as_bytes", limit_as_bytes, 0, "RLIMIT_AS; NULL: none"),
 	REFUSAL(FIELD_U64, "limit_data_bytes", limit_data_bytes, 0, "RLIMIT_DATA; NULL: none"),
 	REFUSAL(FIELD_U64, "limit_nproc", limit_nproc, 0, "RLIMIT_NPROC; NULL: none"),
@@ -66,12 +57,7 @@ static const struct field refusal_fields[] = {
 	REFUSAL(FIELD_U64, "limit_max_pages", limit_max_pages, COUNTER_MAX, NULL),
 	REFUSAL(FIELD_TEXT, "limit_cgroup", limit_cgroup, 0, NULL),
 	REFUSAL(FIELD_BOOL, "gathered", gathered, 0, "what user space adds was read"),
-	HOST(total_bytes),
-	HOST(free_bytes),
-	HOST(available_bytes),
-	HOST(swap_total_bytes),
-	HOST(swap_free_bytes),
-	HOST(hugetlb_bytes),
+	HOST_FIELDS(REFUSAL, BYTES_MAX),
 	ALLOWANCE(overcommit),
 	ALLOWANCE(commit_limit_bytes),
 	ALLOWANCE(committed_bytes),

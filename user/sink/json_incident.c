@@ -351,26 +351,6 @@ static void put_after(
 	json_add_u64(buf, "earlier_kills", incident->earlier_kills);
 }
 
-static void put_verdicts(struct buf *buf, const struct judgement *judgement)
-{
-	json_begin(buf, "verdicts", '[');
-	for (unsigned int i = 0; i < judgement->verdict_count && i < VERDICTS_MAX; i++)
-		json_verdict(buf, &judgement->verdicts[i]);
-	json_end(buf, ']');
-}
-
-static void put_missing(struct buf *buf, const struct judgement *judgement)
-{
-	json_begin(buf, "missing", '[');
-	for (unsigned int i = 0; i < judgement->missing_count && i < MISSING_MAX; i++) {
-		json_begin(buf, NULL, '{');
-		json_add_string(buf, "field", judgement->missing[i].field);
-		json_add_string(buf, "why", judgement->missing[i].why);
-		json_end(buf, '}');
-	}
-	json_end(buf, ']');
-}
-
 /* The same counters a moment earlier, as the kernel printed them. */
 static void put_logged_limit(struct buf *buf, const struct incident *incident)
 {
@@ -424,16 +404,16 @@ static void put_honesty(struct buf *buf, const struct sink_context *context,
 {
 	bool seen = incident->kmsg == KMSG_AGREES || incident->kmsg == KMSG_DIFFERS;
 
-	put_verdicts(buf, judgement);
+	json_verdicts(buf, judgement->verdicts, judgement->verdict_count);
 	if (view_imported(incident)) {
 		json_add_string(buf, "source", incident->log.followed ? "kmsg" : "import");
-		put_missing(buf, judgement);
+		json_missing(buf, judgement->missing, judgement->missing_count);
 		return;
 	}
 	if (view_self(incident)) {
 		json_add_string(buf, "source", "cgroup");
 		put_observed(buf, incident);
-		put_missing(buf, judgement);
+		json_missing(buf, judgement->missing, judgement->missing_count);
 		return;
 	}
 	json_add_string(buf, "source", seen ? "bpf+kmsg" : "bpf");
@@ -443,7 +423,7 @@ static void put_honesty(struct buf *buf, const struct sink_context *context,
 		json_add_string(buf, "kernel_log_difference", incident->kmsg_difference);
 	put_logged_limit(buf, incident);
 	json_hooks(buf, context);
-	put_missing(buf, judgement);
+	json_missing(buf, judgement->missing, judgement->missing_count);
 	json_add_u64(buf, "lost_events", incident->lost_events);
 }
 

@@ -18,11 +18,6 @@ static void put_hundredths(struct buf *buf, const char *key, uint64_t value)
 		json_add_decimal(buf, key, value, 2);
 }
 
-static uint64_t pages_of(int64_t pages)
-{
-	return pages > 0 ? (uint64_t)pages : 0;
-}
-
 static void put_sender(struct buf *buf, const struct sink_context *context,
 	const struct killing *killing, const struct kill_judgement *judgement)
 {
@@ -42,15 +37,6 @@ static void put_sender(struct buf *buf, const struct sink_context *context,
 	json_add_string(buf, "sender_name", judgement->killer.name);
 	if (killing->flags & EV_SIGNAL_KTHREAD)
 		json_add_bool(buf, "sender_kernel_thread", true);
-}
-
-static void put_memory(struct buf *buf, const struct killing_target *target,
-	const char *const keys[4], uint32_t page)
-{
-	json_add_pages(buf, keys[0], pages_of(target->rss_pages[EV_RSS_ANON]), page);
-	json_add_pages(buf, keys[1], pages_of(target->rss_pages[EV_RSS_FILE]), page);
-	json_add_pages(buf, keys[2], pages_of(target->rss_pages[EV_RSS_SHMEM]), page);
-	json_add_pages(buf, keys[3], pages_of(target->rss_pages[EV_RSS_SWAP]), page);
 }
 
 static void put_whose(
@@ -91,7 +77,7 @@ static void put_target(
 	put_started(buf, context, "target_started", target->start_ns);
 	json_add_string(buf, "target_cgroup", killing->target_cgroup);
 	json_add_i64(buf, "target_oom_score_adj", target->oom_score_adj);
-	put_memory(buf, target, keys, context->host->page_size);
+	json_rss(buf, target->rss_pages, keys, context->host->page_size);
 	json_add_bool(buf, "target_is_child", target->flags & EV_SIGNAL_CHILD);
 	json_add_bool(buf, "target_is_descendant", target->flags & EV_SIGNAL_DESCENDANT);
 }
@@ -114,7 +100,7 @@ static void put_targets(
 		json_add_name(buf, "comm", target->comm);
 		json_add_u64(buf, "uid", target->uid);
 		put_started(buf, context, "started", target->start_ns);
-		put_memory(buf, target, keys, context->host->page_size);
+		json_rss(buf, target->rss_pages, keys, context->host->page_size);
 		json_end(buf, '}');
 	}
 	json_end(buf, ']');
@@ -200,40 +186,6 @@ static void put_fault(
 	put_tmpfs(buf, &killing->tmpfs);
 }
 
-void json_verdict(struct buf *buf, const struct verdict *verdict)
-{
-	json_begin(buf, NULL, '{');
-	json_add_string(buf, "id", verdict->id);
-	json_add_name(buf, "claim", verdict->claim);
-	json_begin(buf, "evidence", '[');
-	for (unsigned int i = 0; i < verdict->evidence_count && i < VERDICT_EVIDENCE; i++)
-		json_add_name(buf, NULL, verdict->evidence[i]);
-	json_end(buf, ']');
-	json_add_string(buf, "confidence", confidence_name(verdict->confidence));
-	json_end(buf, '}');
-}
-
-static void put_verdicts(struct buf *buf, const struct kill_judgement *judgement)
-{
-	json_begin(buf, "verdicts", '[');
-	for (unsigned int i = 0; i < judgement->verdict_count && i < KILL_VERDICTS; i++)
-		json_verdict(buf, &judgement->verdicts[i]);
-	json_end(buf, ']');
-}
-
-static void put_missing(struct buf *buf, const struct kill_judgement *judgement)
-{
-	size_t start = json_begin(buf, "missing", '[');
-
-	for (unsigned int i = 0; i < judgement->missing_count && i < KILL_MISSING; i++) {
-		json_begin(buf, NULL, '{');
-		json_add_string(buf, "field", judgement->missing[i].field);
-		json_add_string(buf, "why", judgement->missing[i].why);
-		json_end(buf, '}');
-	}
-	json_end_filled(buf, start, ']');
-}
-
 static void put_signal(struct buf *buf, const struct killing *killing)
 {
 	json_add_u64(buf, "number", killing->number);
@@ -263,7 +215,8 @@ int json_kill(struct buf *buf, const struct sink_context *context, const struct 
 	put_before(buf, killing);
 	put_state(buf, context, killing);
 	put_fault(buf, context, killing);
-	put_verdicts(buf, judgement);
-	put_missing(buf, judgement);
+	json_verdicts(buf, judgement->verdicts, judgement->verdict_count);
+	if (judgement->missing_count > 0)
+		json_missing(buf, judgement->missing, judgement->missing_count);
 	return json_finish(buf, start);
 }

@@ -11,6 +11,13 @@ void json_head(
 	struct buf *buf, const struct sink_context *context, const char *type, uint64_t boot_ns);
 /* `summary`: the claim of the first verdict; NULL: there is none. */
 void json_summary(struct buf *buf, const struct verdict *first);
+/* `verdicts`, with what each rests on. */
+void json_verdicts(struct buf *buf, const struct verdict *verdicts, unsigned int count);
+/* `missing`: fields, and why each is not there; an empty list is told, too. */
+void json_missing(struct buf *buf, const struct missing *missing, unsigned int count);
+/* Under these keys: anon, file, shmem, swap. A counter below 0 is 0, as the kernel takes it. */
+void json_rss(struct buf *buf, const int64_t rss_pages[EV_RSS_COUNTERS], const char *const keys[4],
+	uint32_t page_size);
 void json_hooks(struct buf *buf, const struct sink_context *context);
 
 /* Closes the line; -ENOSPC takes it back to `start`. */
@@ -29,8 +36,6 @@ void json_badness(
 	struct buf *buf, const struct incident *incident, const struct judgement *judgement);
 void json_candidates(struct buf *buf, const struct sink_context *context,
 	const struct incident *incident, const struct judgement *judgement);
-/* An element of an array: of what is no incident. */
-void json_verdict(struct buf *buf, const struct verdict *verdict);
 /* The minutes before: nothing where no history was kept. */
 void json_history(struct buf *buf, const struct sink_context *context,
 	const struct incident *incident, const struct judgement *judgement);

@@ -4,11 +4,6 @@
 #include "sink/refusal.h"
 #include "sink/view.h"
 
-static uint64_t pages_of(int64_t pages)
-{
-	return pages > 0 ? (uint64_t)pages : 0;
-}
-
 static void put_call(struct buf *buf, const struct refusal *refusal)
 {
 	json_add_u64(buf, "number", refusal->number);
@@ -45,6 +40,7 @@ static void put_cause(struct buf *buf, const struct refusal_judgement *judgement
 static void put_process(
 	struct buf *buf, const struct sink_context *context, const struct refusal *refusal)
 {
+	static const char *const keys[] = {"anon_bytes", "file_bytes", "shmem_bytes", "swap_bytes"};
 	uint32_t page = context->host->page_size;
 
 	json_add_u64(buf, "pid", refusal->tgid);
@@ -64,10 +60,7 @@ static void put_process(
 	json_add_pages(buf, "data_bytes", refusal->data_vm_pages, page);
 	json_add_u64(buf, "heap_bytes", refusal->brk_bytes);
 	json_add_u64(buf, "mappings", refusal->map_count);
-	json_add_pages(buf, "anon_bytes", pages_of(refusal->rss_pages[EV_RSS_ANON]), page);
-	json_add_pages(buf, "file_bytes", pages_of(refusal->rss_pages[EV_RSS_FILE]), page);
-	json_add_pages(buf, "shmem_bytes", pages_of(refusal->rss_pages[EV_RSS_SHMEM]), page);
-	json_add_pages(buf, "swap_bytes", pages_of(refusal->rss_pages[EV_RSS_SWAP]), page);
+	json_rss(buf, refusal->rss_pages, keys, page);
 }
 
 /* Every limit that there is, whichever it was. */
@@ -104,27 +97,6 @@ static void put_limits(
 	json_add_u64(buf, "host_swap_free_bytes", refusal->host.swap_free_bytes);
 }
 
-static void put_verdicts(struct buf *buf, const struct refusal_judgement *judgement)
-{
-	json_begin(buf, "verdicts", '[');
-	for (unsigned int i = 0; i < judgement->verdict_count && i < REFUSAL_VERDICTS; i++)
-		json_verdict(buf, &judgement->verdicts[i]);
-	json_end(buf, ']');
-}
-
-static void put_missing(struct buf *buf, const struct refusal_judgement *judgement)
-{
-	size_t start = json_begin(buf, "missing", '[');
-
-	for (unsigned int i = 0; i < judgement->missing_count && i < REFUSAL_MISSING; i++) {
-		json_begin(buf, NULL, '{');
-		json_add_string(buf, "field", judgement->missing[i].field);
-		json_add_string(buf, "why", judgement->missing[i].why);
-		json_end(buf, '}');
-	}
-	json_end_filled(buf, start, ']');
-}
-
 int json_refusal(struct buf *buf, const struct sink_context *context, const struct refusal *refusal,
 	const struct refusal_judgement *judgement)
 {
@@ -136,7 +108,8 @@ int json_refusal(struct buf *buf, const struct sink_context *context, const stru
 	put_cause(buf, judgement);
 	put_process(buf, context, refusal);
 	put_limits(buf, context, refusal);
-	put_verdicts(buf, judgement);
-	put_missing(buf, judgement);
+	json_verdicts(buf, judgement->verdicts, judgement->verdict_count);
+	if (judgement->missing_count > 0)
+		json_missing(buf, judgement->missing, judgement->missing_count);
 	return json_finish(buf, start);
 }

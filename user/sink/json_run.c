@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What all lines share, and the first and last line of a run. */
+/* What lines of several types share, and the first and last line of a run. */
 #include <errno.h>
 
 #include "sink/json.h"
@@ -24,6 +24,53 @@ void json_summary(struct buf *buf, const struct verdict *first)
 {
 	if (first)
 		json_add_string(buf, "summary", first->claim);
+}
+
+static void put_verdict(struct buf *buf, const struct verdict *verdict)
+{
+	json_begin(buf, NULL, '{');
+	json_add_string(buf, "id", verdict->id);
+	json_add_name(buf, "claim", verdict->claim);
+	json_begin(buf, "evidence", '[');
+	for (unsigned int i = 0; i < verdict->evidence_count && i < VERDICT_EVIDENCE; i++)
+		json_add_name(buf, NULL, verdict->evidence[i]);
+	json_end(buf, ']');
+	json_add_string(buf, "confidence", confidence_name(verdict->confidence));
+	json_end(buf, '}');
+}
+
+void json_verdicts(struct buf *buf, const struct verdict *verdicts, unsigned int count)
+{
+	json_begin(buf, "verdicts", '[');
+	for (unsigned int i = 0; i < count; i++)
+		put_verdict(buf, &verdicts[i]);
+	json_end(buf, ']');
+}
+
+void json_missing(struct buf *buf, const struct missing *missing, unsigned int count)
+{
+	json_begin(buf, "missing", '[');
+	for (unsigned int i = 0; i < count; i++) {
+		json_begin(buf, NULL, '{');
+		json_add_string(buf, "field", missing[i].field);
+		json_add_string(buf, "why", missing[i].why);
+		json_end(buf, '}');
+	}
+	json_end(buf, ']');
+}
+
+static uint64_t pages_of(int64_t pages)
+{
+	return pages > 0 ? (uint64_t)pages : 0;
+}
+
+void json_rss(struct buf *buf, const int64_t rss_pages[EV_RSS_COUNTERS], const char *const keys[4],
+	uint32_t page_size)
+{
+	json_add_pages(buf, keys[0], pages_of(rss_pages[EV_RSS_ANON]), page_size);
+	json_add_pages(buf, keys[1], pages_of(rss_pages[EV_RSS_FILE]), page_size);
+	json_add_pages(buf, keys[2], pages_of(rss_pages[EV_RSS_SHMEM]), page_size);
+	json_add_pages(buf, keys[3], pages_of(rss_pages[EV_RSS_SWAP]), page_size);
 }
 
 void json_hooks(struct buf *buf, const struct sink_context *context)

@@ -47,8 +47,6 @@ int json_stall(struct buf *buf, const struct sink_context *context, uint64_t boo
 	json_whose_cgroup(buf, scene->path, scene->names);
 	put_numbers(buf, stall);
 	put_processes(buf, context, scene);
-	json_begin(buf, "verdicts", '[');
-	json_verdict(buf, verdict);
-	json_end(buf, ']');
+	json_verdicts(buf, verdict, 1);
 	return json_finish(buf, start);
 }

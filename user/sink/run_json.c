@@ -96,27 +96,6 @@ static void put_dead(struct buf *buf, const struct run_told *told)
 	json_end_filled(buf, start, ']');
 }
 
-static void put_verdicts(struct buf *buf, const struct run_judgement *judgement)
-{
-	json_begin(buf, "verdicts", '[');
-	for (unsigned int i = 0; i < judgement->verdict_count && i < RUN_VERDICTS; i++)
-		json_verdict(buf, &judgement->verdicts[i]);
-	json_end(buf, ']');
-}
-
-static void put_missing(struct buf *buf, const struct run_judgement *judgement)
-{
-	size_t start = json_begin(buf, "missing", '[');
-
-	for (unsigned int i = 0; i < judgement->missing_count && i < RUN_MISSING; i++) {
-		json_begin(buf, NULL, '{');
-		json_add_string(buf, "field", judgement->missing[i].field);
-		json_add_string(buf, "why", judgement->missing[i].why);
-		json_end(buf, '}');
-	}
-	json_end_filled(buf, start, ']');
-}
-
 int json_run(struct buf *buf, const struct sink_context *context, const struct run_facts *facts,
 	const struct run_judgement *judgement, uint64_t ended_ns)
 {
@@ -128,7 +107,8 @@ int json_run(struct buf *buf, const struct sink_context *context, const struct r
 	put_cgroup(buf, &facts->cgroup);
 	put_watched(buf, &facts->told);
 	put_dead(buf, &facts->told);
-	put_verdicts(buf, judgement);
-	put_missing(buf, judgement);
+	json_verdicts(buf, judgement->verdicts, judgement->verdict_count);
+	if (judgement->missing_count > 0)
+		json_missing(buf, judgement->missing, judgement->missing_count);
 	return json_finish(buf, start);
 }

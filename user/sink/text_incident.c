@@ -15,14 +15,6 @@
 #include "sink/text_whose.h"
 #include "sink/view.h"
 
-void text_path(struct buf *text, const char *path)
-{
-	if (path[0] == '\0')
-		buf_puts(text, "a cgroup whose path was not learnt");
-	else
-		text_terminal(text, path, strlen(path), 0);
-}
-
 static void put_victim_name(struct buf *text, const struct task_facts *task)
 {
 	if (view_known(task) && !(task->unknown & TASK_UNKNOWN_COMM))
@@ -519,13 +511,6 @@ static void put_asked(struct text_view *view)
 	flow_take(&view->flow, text);
 }
 
-/* Joins what is said in one line: ", " before everything but the first. */
-void text_comma(struct buf *text)
-{
-	if (text->len > 0)
-		buf_puts(text, ", ");
-}
-
 static void put_end(struct text_view *view)
 {
 	const struct incident *incident = view->incident;
@@ -608,6 +593,7 @@ static void put_log_host(struct text_view *view)
 	const struct incident_log *log = &view->incident->log;
 	struct buf *text = &view->scratch;
 
+	flow_label(&view->flow, "host");
 	text_terminal(text, host->hostname, strlen(host->hostname), 0);
 	if (host->kernel[0] != '\0') {
 		text_comma(text);
@@ -626,22 +612,14 @@ static void put_log_host(struct text_view *view)
 /* What a ticket needs when this is all that is pasted into it. */
 static void put_host(struct text_view *view)
 {
-	const struct host_facts *host = view->context->host;
-	struct buf *text = &view->scratch;
+	const struct incident *incident = view->incident;
 
-	flow_label(&view->flow, "host");
-	if (view_imported(view->incident)) {
+	if (view_imported(incident))
 		put_log_host(view);
-		return;
-	}
-	text_terminal(text, host->hostname, strlen(host->hostname), 0);
-	text_comma(text);
-	buf_printf(text, "Linux%c", FLOW_GLUE);
-	text_terminal(text, host->kernel, strlen(host->kernel), 0);
-	buf_puts(text, ", ");
-	units_local_date(text, view_wall_ns(view->context, view->incident->time_ns));
-	buf_printf(text, ", incident%c%u", FLOW_GLUE, view->incident->number);
-	flow_take(&view->flow, text);
+	else
+		text_host(&view->flow, &view->scratch, view->context->host,
+			view_wall_ns(view->context, incident->time_ns), "incident",
+			incident->number);
 }
 
 static void put_all(struct text_view *view)

@@ -23,23 +23,6 @@ struct kill_view {
 	char scratch_data[TEXT_SCRATCH];
 };
 
-static void put_headline(struct kill_view *view)
-{
-	const struct verdict *verdict = &view->judgement->verdicts[0];
-	struct buf *text = &view->scratch;
-	char stamp[32];
-	struct buf time;
-
-	buf_init(&time, stamp, sizeof(stamp));
-	units_local_time(&time, view_wall_ns(view->context, view->killing->time_ns));
-	buf_putc(&time, ' ');
-	flow_raw(&view->flow, stamp);
-	flow_colored(&view->flow, FLOW_YELLOW, "KILL");
-	flow_raw(&view->flow, " ");
-	text_terminal(text, verdict->claim, strlen(verdict->claim), 0);
-	flow_take(&view->flow, text);
-}
-
 static void put_where(struct kill_view *view)
 {
 	const struct container_path *where = &view->judgement->where;
@@ -101,17 +84,6 @@ static void put_sender(struct kill_view *view)
 	flow_take(&view->flow, text);
 }
 
-static uint64_t held_pages(const struct killing_target *target)
-{
-	uint64_t pages = 0;
-
-	for (int i = 0; i < EV_RSS_COUNTERS; i++)
-		pages += i != EV_RSS_SWAP && target->rss_pages[i] > 0
-				 ? (uint64_t)target->rss_pages[i]
-				 : 0;
-	return pages;
-}
-
 static void put_target(struct kill_view *view)
 {
 	const struct killing *killing = view->killing;
@@ -128,7 +100,7 @@ static void put_target(struct kill_view *view)
 		glue_duration(text, killing->time_ns - target->start_ns);
 	}
 	buf_puts(text, ", held ");
-	glue_pages(text, held_pages(target), view->context->host->page_size);
+	glue_pages(text, text_resident_pages(target->rss_pages), view->context->host->page_size);
 	put_cmdline(view, killing->target_cmdline);
 	flow_take(&view->flow, text);
 }
@@ -241,14 +213,11 @@ static void put_tmpfs(struct kill_view *view)
 
 static void put_source(struct kill_view *view)
 {
-	const struct sink_context *context = view->context;
 	const struct killing *killing = view->killing;
 	const char *code = signal_code_name(killing->signal, killing->code);
 	struct buf *text = &view->scratch;
 
-	for (unsigned int i = 0; i < context->hook_count && i < SINK_HOOKS; i++)
-		if (context->hooks[i].hook && !strcmp(context->hooks[i].purpose, "signal"))
-			buf_puts(text, context->hooks[i].hook);
+	text_hook(text, view->context, "signal");
 	text_comma(text);
 	buf_puts(text, signal_name(killing->signal) ? signal_name(killing->signal) : "a signal");
 	if (code)
@@ -260,21 +229,6 @@ static void put_source(struct kill_view *view)
 	flow_take(&view->flow, text);
 }
 
-static void put_host(struct kill_view *view)
-{
-	const struct host_facts *host = view->context->host;
-	struct buf *text = &view->scratch;
-
-	flow_label(&view->flow, "host");
-	text_terminal(text, host->hostname, strlen(host->hostname), 0);
-	buf_printf(text, ", Linux%c", FLOW_GLUE);
-	text_terminal(text, host->kernel, strlen(host->kernel), 0);
-	buf_puts(text, ", ");
-	units_local_date(text, view_wall_ns(view->context, view->killing->time_ns));
-	buf_printf(text, ", kill%c%u", FLOW_GLUE, view->killing->number);
-	flow_take(&view->flow, text);
-}
-
 int text_kill(struct buf *buf, const struct sink_context *context, const struct killing *killing,
 	const struct kill_judgement *judgement)
 {
@@ -283,7 +237,8 @@ int text_kill(struct buf *buf, const struct sink_context *context, const struct 
 
 	flow_init(&view.flow, buf, context->width, context->color);
 	buf_init(&view.scratch, view.scratch_data, sizeof(view.scratch_data));
-	put_headline(&view);
+	text_headline(&view.flow, &view.scratch, view_wall_ns(context, killing->time_ns), "KILL",
+		judgement->verdicts[0].claim);
 	put_where(&view);
 	put_why(&view);
 	if (killing->manner != MANNER_FAULT)
@@ -294,7 +249,8 @@ int text_kill(struct buf *buf, const struct sink_context *context, const struct 
 	put_memory(&view);
 	put_tmpfs(&view);
 	put_source(&view);
-	put_host(&view);
+	text_host(&view.flow, &view.scratch, context->host, view_wall_ns(context, killing->time_ns),
+		"kill", killing->number);
 	flow_end(&view.flow);
 	if (!buf->full)
 		return 0;

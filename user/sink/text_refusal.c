@@ -19,23 +19,6 @@ struct refusal_view {
 	char scratch_data[TEXT_SCRATCH];
 };
 
-static void put_headline(struct refusal_view *view)
-{
-	const struct verdict *verdict = &view->judgement->verdicts[0];
-	struct buf *text = &view->scratch;
-	char stamp[32];
-	struct buf time;
-
-	buf_init(&time, stamp, sizeof(stamp));
-	units_local_time(&time, view_wall_ns(view->context, view->refusal->time_ns));
-	buf_putc(&time, ' ');
-	flow_raw(&view->flow, stamp);
-	flow_colored(&view->flow, FLOW_YELLOW, "REFUSED");
-	flow_raw(&view->flow, " ");
-	text_terminal(text, verdict->claim, strlen(verdict->claim), 0);
-	flow_take(&view->flow, text);
-}
-
 static void put_where(struct refusal_view *view)
 {
 	if (!view->refusal->cgroup[0])
@@ -75,16 +58,6 @@ static void put_asked(struct refusal_view *view)
 	flow_take(&view->flow, text);
 }
 
-static uint64_t resident_pages(const struct refusal *refusal)
-{
-	uint64_t pages = 0;
-
-	for (int i = 0; i < EV_RSS_COUNTERS; i++)
-		if (i != EV_RSS_SWAP && refusal->rss_pages[i] > 0)
-			pages += (uint64_t)refusal->rss_pages[i];
-	return pages;
-}
-
 static void put_process(struct refusal_view *view)
 {
 	const struct refusal *refusal = view->refusal;
@@ -100,7 +73,7 @@ static void put_process(struct refusal_view *view)
 		buf_puts(text, ", ");
 		glue_pages(text, refusal->total_vm_pages, page);
 		buf_puts(text, " mapped, ");
-		glue_pages(text, resident_pages(refusal), page);
+		glue_pages(text, text_resident_pages(refusal->rss_pages), page);
 		buf_puts(text, " of it resident, ");
 		glue_count(text, refusal->map_count);
 		buf_puts(text, " mappings");
@@ -163,30 +136,12 @@ static void put_limits(struct refusal_view *view)
 
 static void put_source(struct refusal_view *view)
 {
-	const struct sink_context *context = view->context;
 	struct buf *text = &view->scratch;
 
-	for (unsigned int i = 0; i < context->hook_count && i < SINK_HOOKS; i++)
-		if (context->hooks[i].hook && !strcmp(context->hooks[i].purpose, "refused"))
-			buf_puts(text, context->hooks[i].hook);
+	text_hook(text, view->context, "refused");
 	text_comma(text);
 	buf_printf(text, "%s", confidence_name(view->judgement->verdicts[0].confidence));
 	flow_label(&view->flow, "source");
-	flow_take(&view->flow, text);
-}
-
-static void put_host(struct refusal_view *view)
-{
-	const struct host_facts *host = view->context->host;
-	struct buf *text = &view->scratch;
-
-	flow_label(&view->flow, "host");
-	text_terminal(text, host->hostname, strlen(host->hostname), 0);
-	buf_printf(text, ", Linux%c", FLOW_GLUE);
-	text_terminal(text, host->kernel, strlen(host->kernel), 0);
-	buf_puts(text, ", ");
-	units_local_date(text, view_wall_ns(view->context, view->refusal->time_ns));
-	buf_printf(text, ", refusal%c%u", FLOW_GLUE, view->refusal->number);
 	flow_take(&view->flow, text);
 }
 
@@ -198,13 +153,15 @@ int text_refusal(struct buf *buf, const struct sink_context *context, const stru
 
 	flow_init(&view.flow, buf, context->width, context->color);
 	buf_init(&view.scratch, view.scratch_data, sizeof(view.scratch_data));
-	put_headline(&view);
+	text_headline(&view.flow, &view.scratch, view_wall_ns(context, refusal->time_ns), "REFUSED",
+		judgement->verdicts[0].claim);
 	put_where(&view);
 	put_asked(&view);
 	put_process(&view);
 	put_limits(&view);
 	put_source(&view);
-	put_host(&view);
+	text_host(&view.flow, &view.scratch, context->host, view_wall_ns(context, refusal->time_ns),
+		"refusal", refusal->number);
 	flow_end(&view.flow);
 	if (!buf->full)
 		return 0;
