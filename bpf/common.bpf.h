@@ -239,7 +239,7 @@ struct fullest_limit {
 static __always_inline struct fullest_limit fullest_limit_of(const struct task_struct *task)
 {
 	struct cgroup_subsys_state *css = css_of_task(task);
-	u64 unlimited = 1ULL << 50; /* PAGE_COUNTER_MAX is 2^51 with 4 KiB pages, 2^47 with 64 */
+	u64 unlimited = 1ULL << 46; /* PAGE_COUNTER_MAX is 2^51 with 4 KiB pages, 2^47 with 64 */
 	struct fullest_limit ret = {};
 	u64 fullest = 0;
 	u32 i;

@@ -123,7 +123,7 @@ until grep -q done /out/a && grep -q done /out/b; do usleep 20000; done
 eat -j 500 anon 20 >/out/c 2>&1 & C=$!
 eat -j 500 anon 20 >/out/d 2>&1 & D=$!
 wait $C $D
-for PID in $A $B; do grep -q "State:.Z" /proc/$PID/status && echo $PID >>/out/more; done
+for PID in $A $B; do grep -q "State:.[^Z]" /proc/$PID/status || echo $PID >>/out/more; done
 '''
     with Bundle(binary) as box:
         status = box.watched(script)
