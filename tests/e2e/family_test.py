@@ -356,6 +356,14 @@ class Terminal:
     def type(self, text):
         os.write(self.fd, text.encode())
 
+    def expect_foreground(self):
+        """The shell says what it continues before it gives the terminal away."""
+        end = time.monotonic() + PATIENCE
+        while os.tcgetpgrp(self.fd) == self.pid:
+            if time.monotonic() > end:
+                raise AssertionError('the shell keeps the terminal')
+            time.sleep(0.01)
+
     def close(self):
         os.kill(self.pid, signal.SIGKILL)
         os.waitpid(self.pid, 0)
@@ -381,6 +389,7 @@ def test_terminal(binary):
         terminal.expect('jobs\r\n')
         terminal.type('fg\n')
         terminal.expect('sleep 600')
+        terminal.expect_foreground()
         terminal.type('\x03')
         terminal.expect('PROMPT:')
         terminal.type('echo status:$?\n')
