@@ -59,6 +59,37 @@ static void a_kill_tells_only_what_is_whole(void **state)
 	world_free(world);
 }
 
+/* A pass was run between the kill and the reading of its records: it found memory given back, and
+ * what the kill told is older than that. */
+static void a_pass_between_the_kill_and_its_records(void **state)
+{
+	struct world *world = world_new(0);
+	struct ev_sample *task = world_task(world, 100, 1, 10 * MIB);
+	struct group *group = group_of(world, GROUP);
+	uint64_t kill_ns;
+
+	(void)state;
+	group->usage = 10 * MIB;
+	group->max = 500 * MIB;
+	world_pass(world);
+	world_pass(world);
+	kill_ns = world->now_ns + 400 * MS;
+	task->rss_pages[EV_RSS_ANON] = 5 * MIB;
+	group->usage = 5 * MIB;
+	world_pass(world);
+	assert_true(world->now_ns > kill_ns);
+	world->now_ns = kill_ns;
+	group->usage = 500 * MIB;
+	task->rss_pages[EV_RSS_ANON] = 490 * MIB;
+	world_level(world, group, 0, 7);
+	world_kill(world, task, EV_ROLE_VICTIM);
+	growth_picture(world->growth, NULL, GROUP, kill_ns + MS, 10 * S, &world->picture);
+	assert_int_equal(world->picture.domain_delta_bytes, 490 * MIB_BYTES);
+	assert_int_equal(world->picture.points[world->picture.point_count - 1], 500 * MIB_BYTES);
+	assert_int_equal(world->picture.cgroups[0].usage_bytes, 500 * MIB_BYTES);
+	world_free(world);
+}
+
 /* The pass that goes with a kill is stamped with the time of its first record, though the kill's
  * own records are later and the victim is gone when it runs. */
 static void the_pass_that_goes_with_a_kill(void **state)
@@ -199,6 +230,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_spike_that_only_the_kill_has_seen),
 		cmocka_unit_test(a_kill_tells_only_what_is_whole),
+		cmocka_unit_test(a_pass_between_the_kill_and_its_records),
 		cmocka_unit_test(the_pass_that_goes_with_a_kill),
 		cmocka_unit_test(one_that_ate_all_at_once),
 		cmocka_unit_test(a_parent_that_copied_until_the_kill),

@@ -113,6 +113,7 @@ void growth_take_level(struct growth *growth, const struct ev_level *event)
 		.max_events = event->events[EV_EVENT_MAX],
 		.high_events = event->events[EV_EVENT_HIGH],
 	};
+	cgroup->level_usage = cgroup->now.usage;
 	store(growth, cgroup, event->hdr.time_ns);
 }
 

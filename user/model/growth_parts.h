@@ -153,6 +153,7 @@ struct measured {
 	uint32_t flags; /* enum ev_level_flag */
 	uint32_t pass; /* the last one that it was heard of in */
 	uint64_t level_ns; /* when a kill told it last */
+	uint64_t level_usage; /* and what it said; the series may have a later look by then */
 	uint64_t removed_ns; /* 0: it is there */
 	uint64_t max, high, swap_max, charged;
 	struct meter now, before; /* before: at the end of the pass `before_pass` */

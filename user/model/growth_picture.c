@@ -19,6 +19,9 @@
 
 #include "model/growth_parts.h"
 
+/* The levels of one kill are told one right after the other. */
+#define CHAIN_NS 100000000ULL
+
 /* The window that is looked at. */
 struct window {
 	struct growth *growth;
@@ -38,6 +41,30 @@ static uint64_t end_of(const struct window *window, uint64_t late_ns)
 	bool is_of_end = late_ns > window->to_ns && late_ns - window->to_ns <= GROWTH_KILL_NS;
 
 	return is_of_end ? late_ns : window->to_ns;
+}
+
+static uint64_t apart(uint64_t a, uint64_t b)
+{
+	return a > b ? a - b : b - a;
+}
+
+/*
+ * Is what a kill told of a cgroup told for the end of the window? Told after the mark, it is of
+ * that moment all the same; told before it, or read late, a pass between the two may have found
+ * memory given back already.
+ */
+static bool ends_at_kill(const struct window *window, const struct measured *cgroup)
+{
+	uint64_t chain_ns = window->domain ? window->domain->level_ns : 0;
+
+	if (!cgroup->level_ns || apart(cgroup->level_ns, window->to_ns) > GROWTH_KILL_NS)
+		return false;
+	return cgroup->level_ns > window->to_ns || apart(cgroup->level_ns, chain_ns) <= CHAIN_NS;
+}
+
+static uint64_t end_of_cgroup(const struct window *window, const struct measured *cgroup)
+{
+	return ends_at_kill(window, cgroup) ? cgroup->level_ns : window->to_ns;
 }
 
 /* --- the window --- */
@@ -73,8 +100,16 @@ static int64_t usage_at(
 	return point.values[CGROUP_USAGE];
 }
 
-static void draw(struct window *window, const struct series *series, bool began, uint64_t end_ns,
-	uint32_t unit)
+static int64_t usage_at_end(const struct window *window, const struct measured *cgroup)
+{
+	if (ends_at_kill(window, cgroup) && cgroup->level_usage != EV_UNKNOWN)
+		return (int64_t)cgroup->level_usage;
+	return usage_at(
+		window->growth, &cgroup->series, cgroup->began, end_of_cgroup(window, cgroup));
+}
+
+static void draw(
+	struct window *window, const struct series *series, bool began, int64_t end, uint32_t unit)
 {
 	struct growth_picture *ret = window->ret;
 	uint64_t length = window->to_ns - window->from_ns;
@@ -83,7 +118,7 @@ static void draw(struct window *window, const struct series *series, bool began,
 
 	for (unsigned int i = 0; i <= last; i++) {
 		uint64_t at_ns = window->from_ns + (last ? length / last * i : 0);
-		int64_t usage = usage_at(window->growth, series, began, i == last ? end_ns : at_ns);
+		int64_t usage = i == last ? end : usage_at(window->growth, series, began, at_ns);
 
 		if (__builtin_mul_overflow(usage, (int64_t)unit, &bytes))
 			bytes = INT64_MAX;
@@ -102,17 +137,18 @@ static void picture_domain(struct window *window)
 
 	ret->domain_max_bytes = UNKNOWN_U64;
 	if (domain && domain->series.first_ns &&
-		domain->series.first_ns <= end_of(window, domain->level_ns)) {
+		domain->series.first_ns <= end_of_cgroup(window, domain)) {
 		ret->domain_known = true;
 		clip(window, &domain->series, domain->began);
-		draw(window, &domain->series, domain->began, end_of(window, domain->level_ns),
+		draw(window, &domain->series, domain->began, usage_at_end(window, domain),
 			growth->page_size);
 	} else if (!ret->domain_id && growth->host.first_ns &&
 		   growth->host.first_ns <= window->to_ns) {
 		ret->domain_known = true;
 		ret->domain_max_bytes = growth->host_total_bytes;
 		clip(window, &growth->host, false);
-		draw(window, &growth->host, false, window->to_ns, 1);
+		draw(window, &growth->host, false,
+			usage_at(growth, &growth->host, false, window->to_ns), 1);
 	}
 	if (domain && growth_limited(growth, domain->max))
 		ret->domain_max_bytes = domain->max * growth->page_size;
@@ -215,7 +251,7 @@ static void measure_window(struct window *window, struct measured *cgroup)
 {
 	const struct growth *growth = window->growth;
 	const struct series *series = &cgroup->series;
-	uint64_t end_ns = end_of(window, cgroup->level_ns);
+	uint64_t end_ns = end_of_cgroup(window, cgroup);
 	int64_t begin, end = 0;
 
 	cgroup->window_rise = cgroup->window_children = 0;
@@ -224,7 +260,7 @@ static void measure_window(struct window *window, struct measured *cgroup)
 		return;
 	begin = usage_at(growth, series, cgroup->began, window->from_ns);
 	if (!is_gone(window, cgroup))
-		end = usage_at(growth, series, cgroup->began, end_ns);
+		end = usage_at_end(window, cgroup);
 	cgroup->window_rise = end - begin;
 }
 
@@ -242,7 +278,7 @@ static uint64_t charged_in(const struct window *window, const struct measured *c
 	struct ledger_point begin, end;
 	int64_t charged;
 
-	ledger_at(growth->ledger, &cgroup->series, end_of(window, cgroup->level_ns), &end);
+	ledger_at(growth->ledger, &cgroup->series, end_of_cgroup(window, cgroup), &end);
 	if (!ledger_at(growth->ledger, &cgroup->series, window->from_ns, &begin) && cgroup->began &&
 		!cgroup->series.cut_ns)
 		begin.values[CGROUP_CHARGED] = 0;
@@ -256,8 +292,7 @@ static void fill_cgroup(
 	const struct window *window, const struct measured *cgroup, struct picture_cgroup *ret)
 {
 	const struct growth *growth = window->growth;
-	int64_t usage =
-		usage_at(growth, &cgroup->series, cgroup->began, end_of(window, cgroup->level_ns));
+	int64_t usage = usage_at_end(window, cgroup);
 
 	*ret = (struct picture_cgroup) {
 		.id = cgroup->id,
@@ -272,8 +307,7 @@ static void fill_cgroup(
 static bool is_listed(const struct window *window, const struct measured *cgroup)
 {
 	return cgroup->inside && measured_counts(cgroup) && !is_gone(window, cgroup) &&
-	       cgroup->series.first_ns &&
-	       cgroup->series.first_ns <= end_of(window, cgroup->level_ns);
+	       cgroup->series.first_ns && cgroup->series.first_ns <= end_of_cgroup(window, cgroup);
 }
 
 static void insert_cgroup(
