@@ -175,6 +175,17 @@ static void the_oom_killers_own_are_taken_out(void **state)
 	killings_fact(killings, &fact);
 	mark(100, 7, T0 + 1000);
 	assert_null(killings_next_closed(killings, UINT64_MAX));
+	/* As a member of its group it is sent another one, before the mark is seen or after it. */
+	for (int i = 0; i < 2; i++) {
+		make(10, 102, T0 + i * 500);
+		fact.signal.flags |= EV_SIGNAL_PRIV;
+		killings_fact(killings, &fact);
+	}
+	mark(102, 7, T0 + 1000);
+	make(10, 102, T0 + 2000);
+	fact.signal.flags |= EV_SIGNAL_PRIV;
+	killings_fact(killings, &fact);
+	assert_null(killings_next_closed(killings, UINT64_MAX));
 	/* What a process sends stays, even to one that the OOM killer marks then. */
 	send(10, 101, T0);
 	mark(101, 7, T0 + 1000);

@@ -10,6 +10,7 @@
 
 #define KILLINGS 64
 #define OOM_VICTIMS 64 /* the last ones are remembered */
+#define OOM_SIGNALS_NS 10000000000ULL /* the kernel is long done with all of a group by then */
 
 #define SI_USER 0 /* include/uapi/asm-generic/siginfo.h */
 #define SI_TIMER (-2)
@@ -212,27 +213,45 @@ static void find_oom(struct killings *killings, struct killing *killing)
 	}
 }
 
-/* Its signal was the OOM killer's. */
+static void drop_target(struct place *place, unsigned int index)
+{
+	struct killing *killing = &place->killing;
+
+	killing->target_count--;
+	killing->total--;
+	memmove(&killing->targets[index], &killing->targets[index + 1],
+		(killing->target_count - index) * sizeof(killing->targets[0]));
+	if (!killing->target_count)
+		place->state = PLACE_FREE;
+}
+
+/* Its signals were the OOM killer's: there may be two, one for itself and one as a member of its
+ * group. */
 static void take_back(struct killings *killings, uint32_t tgid)
 {
 	for (unsigned int i = 0; i < KILLINGS; i++) {
 		struct place *place = &killings->places[i];
-		struct killing *killing = &place->killing;
 
-		if (place->state == PLACE_FREE || killing->manner != MANNER_KERNEL)
+		if (place->state == PLACE_FREE || place->killing.manner != MANNER_KERNEL)
 			continue;
-		for (unsigned int j = 0; j < killing->target_count; j++) {
-			if (killing->targets[j].tgid != tgid)
-				continue;
-			killing->target_count--;
-			killing->total--;
-			memmove(&killing->targets[j], &killing->targets[j + 1],
-				(killing->target_count - j) * sizeof(killing->targets[0]));
-			if (!killing->target_count)
-				place->state = PLACE_FREE;
-			return;
-		}
+		for (unsigned int j = place->killing.target_count; j-- > 0;)
+			if (place->killing.targets[j].tgid == tgid)
+				drop_target(place, j);
 	}
+}
+
+/* One that was marked is sent no other signal of the kernel's than the OOM killer's. */
+static bool is_oom_victim(const struct killings *killings, const struct ev_signal *event)
+{
+	for (unsigned int i = 0; i < OOM_VICTIMS; i++) {
+		const struct oom_victim *victim = &killings->oom_victims[i];
+
+		if (victim->time_ns && victim->tgid == event->tgid &&
+			event->start_ns <= victim->time_ns &&
+			event->hdr.time_ns - victim->time_ns < OOM_SIGNALS_NS)
+			return true;
+	}
+	return false;
 }
 
 static void oom_marked(struct killings *killings, const struct ev_task *task)
@@ -369,8 +388,11 @@ static void signalled(struct killings *killings, const struct fact *fact)
 {
 	const struct ev_signal *event = &fact->signal;
 	enum killing_manner manner = manner_of(event);
-	struct place *place = find(killings, event, manner);
+	struct place *place;
 
+	if (manner == MANNER_KERNEL && is_oom_victim(killings, event))
+		return;
+	place = find(killings, event, manner);
 	if (place) {
 		add_target(&place->killing, event);
 		return;
