@@ -51,17 +51,31 @@ fill_tmpfs()
 	umount "$TMPFS/full"
 }
 
-# refuse CAUSE CALL PLACE-AND-ARGUMENTS...: what the tracer must tell of it is noted.
+# refuse_begin CAUSE CALL PLACE-AND-ARGUMENTS...: what the tracer must tell of it is noted, and it has its answer. Nothing
+# is forked here until then: with vm.overcommit_memory 2 the kernel counts what it is about to refuse, and would refuse
+# this shell, too.
 refuse_begin()
 {
 	cause=$1
 	call=$2
 	shift 2
-	"$BIN/refuse" -c "rf-$cause-$call" "$@" >>"$OUT/work.$NAME" 2>&1 &
+	mkfifo "$FIFO"
+	exec 7<>"$FIFO"
+	"$BIN/refuse" -c "rf-$cause-$call" "$@" >"$FIFO" 2>&1 7<&- &
 	PID=$!
+	# shellcheck disable=SC3045 # busybox has it
+	while read -r -t 60 line <&7; do
+		echo "$line" >>"$OUT/work.$NAME"
+		case $line in
+		*event=refused* | *event=given*) break ;;
+		esac
+	done
+	exec 7<&-
+	rm -f "$FIFO"
 	note "$NAME" "$cause" "$call" "$PID"
 }
 
+# The same, to its end.
 refuse()
 {
 	refuse_begin "$@"

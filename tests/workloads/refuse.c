@@ -136,6 +136,16 @@ static int children(long most)
 	return 0;
 }
 
+/* The child is what is asked for: that it has the memory itself is not told. */
+static int big(unsigned long bytes)
+{
+	void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (at == MAP_FAILED)
+		fail("mmap");
+	return children(1) || wait_for_usr1();
+}
+
 static void *wait_there(void *arg)
 {
 	sleep_for_ever();
@@ -204,7 +214,7 @@ static int act(const char *what, unsigned long first, unsigned long second)
 	if (!strcmp(what, "map"))
 		return map(first * MIB);
 	if (!strcmp(what, "big"))
-		return map(first * MIB) || children(1) || wait_for_usr1();
+		return big(first * MIB);
 	if (!strcmp(what, "thread"))
 		return threads();
 	if (!strcmp(what, "mappings"))
