@@ -221,6 +221,7 @@ def _all():
     # What is free may be used for movable memory alone, and pipes are none.
     yield Scenario(
         'zone',
+        kills=(1, 4),
         scope='global',
         trigger_is_victim=None,
         first=('zone-exhausted',),

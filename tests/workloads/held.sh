@@ -75,12 +75,24 @@ s_dirty()
 }
 
 # Pipe buffers fill all memory but the part that the boot line left to movable memory. Whoever made them is the one to die: it
-# holds next to nothing that its points would show.
+# holds next to nothing that its points would show. Its pipes are freed later than its memory: should that not be enough
+# until then there are others to take, or the kernel would panic.
 s_zone()
 {
-	begin zone 1
+	begin zone 4
+	spares=
+	for _ in 1 2 3; do
+		"$BIN/eat" -S -c zone-spare anon 2 >>"$OUT/work.$NAME" 2>&1 &
+		spares="$spares $!"
+	done
+	for child in $spares; do
+		wait_full "$child"
+	done
 	"$BIN/eat" -j 1000 -c zone-eater pipes 500 >>"$OUT/work.$NAME" 2>&1 &
 	reap $!
+	for child in $spares; do
+		kill_pid "$child"
+	done
 	end
 }
 
