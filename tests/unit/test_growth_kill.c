@@ -8,17 +8,27 @@
 
 #include "growth_world.h"
 
-static void a_spike_that_only_the_kill_has_seen(void **state)
+/* One task of 10 MiB in a group that may have 500, seen twice. */
+static struct world *filling_new(void)
 {
 	struct world *world = world_new(0);
-	struct ev_sample *task = world_task(world, 100, 1, 10 * MIB);
 	struct group *group = group_of(world, GROUP);
 
-	(void)state;
+	world_task(world, 100, 1, 10 * MIB);
 	group->usage = 10 * MIB;
 	group->max = 500 * MIB;
 	world_pass(world);
 	world_pass(world);
+	return world;
+}
+
+static void a_spike_that_only_the_kill_has_seen(void **state)
+{
+	struct world *world = filling_new();
+	struct ev_sample *task = task_of(world, 100);
+	struct group *group = group_of(world, GROUP);
+
+	(void)state;
 	world->now_ns += 400 * MS;
 	/* the first record of the incident, and the moment that is asked for */
 	growth_picture(world->growth, NULL, GROUP, world->now_ns, 10 * S, &world->picture);
@@ -63,16 +73,12 @@ static void a_kill_tells_only_what_is_whole(void **state)
  * what the kill told is older than that. */
 static void a_pass_between_the_kill_and_its_records(void **state)
 {
-	struct world *world = world_new(0);
-	struct ev_sample *task = world_task(world, 100, 1, 10 * MIB);
+	struct world *world = filling_new();
+	struct ev_sample *task = task_of(world, 100);
 	struct group *group = group_of(world, GROUP);
 	uint64_t kill_ns;
 
 	(void)state;
-	group->usage = 10 * MIB;
-	group->max = 500 * MIB;
-	world_pass(world);
-	world_pass(world);
 	kill_ns = world->now_ns + 400 * MS;
 	task->rss_pages[EV_RSS_ANON] = 5 * MIB;
 	group->usage = 5 * MIB;

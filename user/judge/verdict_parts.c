@@ -138,3 +138,25 @@ uint64_t victims_bytes(const struct scene *scene)
 	}
 	return pages * scene->host->page_size;
 }
+
+/* ", 2.00 GiB of swap" */
+static const char *swap_text(const struct host_memory *memory)
+{
+	static char text[48];
+
+	if (memory->swap_total_bytes == UNKNOWN_U64)
+		return "";
+	if (!memory->swap_total_bytes)
+		return ", no swap";
+	snprintf(text, sizeof(text), ", %s of swap", size_text(memory->swap_total_bytes));
+	return text;
+}
+
+void claim_of_host(const struct scene *scene, struct verdict *verdict)
+{
+	const struct host_memory *memory = &scene->incident->host;
+
+	verdict_claim(verdict,
+		"The machine itself was out of memory (%s of RAM%s); no cgroup's limit was hit.",
+		size_text(memory->total_bytes), swap_text(memory));
+}

@@ -84,6 +84,9 @@ const char *seen_text(const struct scene *scene);
 /* Of what was noticed from within the cgroup: what shows that it was this limit. */
 const char *self_limit_text(const struct scene *scene);
 
+/* The claim of host-exhausted, whatever shows it. */
+void claim_of_host(const struct scene *scene, struct verdict *verdict);
+
 /* What the victims had in RAM. */
 uint64_t victims_bytes(const struct scene *scene);
 

@@ -105,19 +105,6 @@ bool rule_ancestor_limit(const struct scene *scene, struct verdict *verdict)
 	return scene->incident->victim_count && up && whose_limit_it_was(scene, verdict, up);
 }
 
-/* ", 2.00 GiB of swap" */
-static const char *swap_text(const struct host_memory *memory)
-{
-	static char text[48];
-
-	if (memory->swap_total_bytes == UNKNOWN_U64)
-		return "";
-	if (!memory->swap_total_bytes)
-		return ", no swap";
-	snprintf(text, sizeof(text), ", %s of swap", size_text(memory->swap_total_bytes));
-	return text;
-}
-
 /* The victims' memory may be back, but they had no more than that: the rest was free at the kill,
  * and of no use. */
 static bool too_much_is_free(const struct scene *scene)
@@ -135,6 +122,7 @@ bool rule_host_exhausted(const struct scene *scene, struct verdict *verdict)
 	const struct host_memory *memory = &scene->incident->host;
 	enum confidence confidence = CONFIDENCE_CERTAIN;
 	bool kthread = scene->incident->trigger_flags & EV_CONTEXT_KTHREAD;
+	bool much_is_free = too_much_is_free(scene);
 
 	/* The kernel's report shows the zones, which tell more: rule_log_host(). */
 	if (scene->ret->scope != SCOPE_GLOBAL || scene->ret->manual || scene_is_imported(scene) ||
@@ -145,18 +133,16 @@ bool rule_host_exhausted(const struct scene *scene, struct verdict *verdict)
 		return false;
 	if (scene->ret->scope_inferred)
 		confidence = kthread ? CONFIDENCE_POSSIBLE : CONFIDENCE_LIKELY;
-	if (too_much_is_free(scene))
+	if (much_is_free)
 		confidence = CONFIDENCE_POSSIBLE;
 	verdict->confidence = confidence;
-	verdict_claim(verdict,
-		"The machine itself was out of memory (%s of RAM%s); no cgroup's limit was hit.",
-		size_text(memory->total_bytes), swap_text(memory));
+	claim_of_host(scene, verdict);
 	verdict_evidence(verdict, "RAM %s, free %s just after the kill",
 		size_text(memory->total_bytes), size_text(memory->free_bytes));
 	if (memory->swap_total_bytes && memory->swap_total_bytes != UNKNOWN_U64)
 		verdict_evidence(verdict, "swap %s, free %s just after the kill",
 			size_text(memory->swap_total_bytes), size_text(memory->swap_free_bytes));
-	if (too_much_is_free(scene))
+	if (much_is_free)
 		verdict_evidence(verdict,
 			"that is more than the victims gave back: one zone of memory may have been full, which the kernel's log would show");
 	if (scene->ret->scope_inferred)

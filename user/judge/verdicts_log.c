@@ -314,20 +314,13 @@ bool rule_log_host(const struct scene *scene, struct verdict *verdict)
 {
 	const struct host_memory *memory = &scene->incident->host;
 	struct request request = request_of(scene->incident);
-	char swap[64] = "";
 
 	if (!is_of_machine(scene))
 		return false;
 	verdict->confidence = host_is_exhausted(scene);
 	if (!verdict->confidence)
 		return false;
-	if (!memory->swap_total_bytes)
-		strcpy(swap, ", no swap");
-	else if (memory->swap_total_bytes != UNKNOWN_U64)
-		snprintf(swap, sizeof(swap), ", %s of swap", size_text(memory->swap_total_bytes));
-	verdict_claim(verdict,
-		"The machine itself was out of memory (%s of RAM%s); no cgroup's limit was hit.",
-		size_text(memory->total_bytes), swap);
+	claim_of_host(scene, verdict);
 	verdict_evidence(verdict, "RAM %s, free %s at the kill", size_text(memory->total_bytes),
 		size_text(incident_free_bytes(scene->incident)));
 	if (known_bytes(memory->swap_total_bytes))
